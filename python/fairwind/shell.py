@@ -358,8 +358,19 @@ def caller(environment: Mapping[str, str]) -> User | None:
     return User(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_shell)
 
 
+def new_progress() -> _core.Progress:
+    """Make the object through which a program's flows are watched while it runs.
+
+    `fairwind.engine.live.LiveWatch` makes figures of it.
+    """
+    return _core.Progress()
+
+
 def run_shell(
-    plan: Plan, settings: ShellSettings, opened: Callable[[Place], None] | None = None
+    plan: Plan,
+    settings: ShellSettings,
+    opened: Callable[[Place], None] | None = None,
+    progress: _core.Progress | None = None,
 ) -> Ended:
     """Run a program behind the path of a plan's first cell until it ends.
 
@@ -372,6 +383,8 @@ def run_shell(
         cell is taken, of several seeds the first.
     opened : callable, optional
         Called with the program's place before it begins.
+    progress : Progress, optional
+        Made by `new_progress`: the program's flows are counted there while it runs.
 
     Raises
     ------
@@ -381,15 +394,19 @@ def run_shell(
     first = replace(plan, cells=plan.cells[:1], seeds=plan.seeds[:1])
     tell = opened or (lambda _: None)
     if settings.report is None:
-        return _run(first, settings, tell, None)
+        return _run(first, settings, tell, None, progress)
     with new_report(settings.report, first) as keep:
-        ended = _run(first, settings, tell, keep.folder)
+        ended = _run(first, settings, tell, keep.folder, progress)
         keep.tables.update(ended.tables)
     return ended
 
 
 def _run(
-    plan: Plan, settings: ShellSettings, opened: Callable[[Place], None], folder: Path | None
+    plan: Plan,
+    settings: ShellSettings,
+    opened: Callable[[Place], None],
+    folder: Path | None,
+    progress: _core.Progress | None,
 ) -> Ended:
     user = settings.user
     try:
@@ -402,6 +419,7 @@ def _run(
                 lambda *place: opened(Place(*place)),
                 user=None if user is None else (user.name, user.user, user.group),
                 folder=None if folder is None else str(folder),
+                progress=progress,
             )
     except _core.KernelUnavailable as error:
         if os.geteuid() != 0:

@@ -38,13 +38,14 @@
 //!
 //! Modules: `assembly` (an experiment becomes network, flows and settings), `flow` (flows and their ends),
 //! `application` (workloads become applications), `tap` (network events become observations), `run` (seeds,
-//! captures, progress), `delay_queue` (ACKs that client hosts hold back).
+//! captures, progress), `live` (counts under way), `delay_queue` (ACKs that client hosts hold back).
 
 mod application;
 mod assembly;
 mod delay_queue;
 mod error;
 mod flow;
+mod live;
 mod run;
 mod tap;
 
@@ -55,5 +56,6 @@ pub use flow::{
     DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextConnection, ResponsePlan,
     SENDER_PORTS, address, connection_of_ports,
 };
+pub use live::LiveView;
 pub use run::{CaptureFiles, CaptureWriters, Control, Purpose, derive_seed};
 pub use tap::{Damage, FlowPacket, PacketLabel, QueueMap, Sink, Tap};

@@ -1,9 +1,11 @@
 //! Seeds, capture files and progress of a run, as every engine needs them.
 
+use crate::live::LiveView;
 use fairwind_capture::{CaptureError, CaptureWriter, Interface, Section};
 use fairwind_scenario::{Capture, CapturePoint};
 use std::io::Write;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The part of a run that a random generator serves.
@@ -101,6 +103,7 @@ pub struct Control {
     /// Share of the experiment's time that has passed, in parts per billion.
     done: AtomicU64,
     cancelled: AtomicBool,
+    live: Arc<LiveView>,
 }
 
 impl Control {
@@ -108,6 +111,11 @@ impl Control {
     #[expect(clippy::cast_precision_loss, reason = "at most a billion")]
     pub fn fraction(&self) -> f64 {
         self.done.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
+    /// Counts of the run under way.
+    pub fn live(&self) -> &Arc<LiveView> {
+        &self.live
     }
 
     /// Asks the run to stop, which it does soon.

@@ -49,7 +49,7 @@
 //! `flow` (counters of one flow, and its failures), `stream` (sequence numbers and received bytes), `ring` (a queue in
 //! one block), `distribution` and `histogram` (samples), `interval` (series of windows), `queue` and `queue_series`
 //! (queues, and queues over time), `rows` and `tabulate` (tables of a collector, with their columns), `engine_tables`
-//! (tables that engines fill), `table` (plain columns), `formula` (floating-point formulas).
+//! (tables that engines fill), `live` (counts under way), `table` (plain columns), `formula` (floating-point formulas).
 
 /// An enum whose variants have names in tables.
 #[macro_export]
@@ -83,6 +83,7 @@ mod flow;
 mod formula;
 mod histogram;
 mod interval;
+mod live;
 mod observation;
 mod queue;
 mod queue_series;
@@ -106,6 +107,7 @@ pub use engine_tables::{
 pub use formula::{ratio, seconds};
 pub use histogram::Bucket;
 pub use interval::EmptyRowBudget;
+pub use live::{LiveCounts, LiveGroup, LiveQueue};
 pub use observation::{
     CongestionState, ConnectionFlows, Direction, DropReason, Dropped, EarlyPackets, FailureReason,
     FlowId, FramesAssigned, Observation, PacketCount, QueueId,

@@ -192,7 +192,7 @@ impl Collector {
     }
 
     /// The flows that are not retired, by their numbers; but for those that still await another one's end.
-    fn open_flows(&self) -> Vec<OpenFlow<'_>> {
+    pub(crate) fn open_flows(&self) -> Vec<OpenFlow<'_>> {
         let numbers = self.numbers.iter().enumerate();
         let open = numbers.filter_map(|(place, number)| {
             let (description, flow) = (&self.settings.flows[place], &self.flows[place]);

@@ -1,6 +1,7 @@
 //! A real program behind an emulated path.
 
 use crate::packetdrill::KernelUnavailable;
+use crate::simulation::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -9,7 +10,7 @@ mod linux {
     use crate::errors::{self, Failure, SimulationError, from_storage};
     use crate::packetdrill::KernelUnavailable;
     use crate::shell::ShellResult;
-    use crate::simulation::{capture_files, experiment, guarded};
+    use crate::simulation::{Progress, capture_files, experiment, guarded};
     use crate::tables::Table;
     use fairwind_hosts::HostCommand;
     use fairwind_shell::{self as shell, Outcome, ShellAddresses, ShellPlan, User};
@@ -28,6 +29,7 @@ mod linux {
         pub(super) host_command: Vec<String>,
         pub(super) user: Option<(String, u32, u32)>,
         pub(super) folder: Option<&'a str>,
+        pub(super) progress: Option<Py<Progress>>,
     }
 
     pub(super) fn run<'py>(
@@ -43,7 +45,8 @@ mod linux {
             seed: asked.seed,
             program: asked.program,
             user: asked.user.map(|(name, user, group)| User { name, user, group }),
-            is_measured: asked.folder.is_some(),
+            is_measured: asked.folder.is_some() || asked.progress.is_some(),
+            live: asked.progress.map(|it| it.get().control().live().clone()).unwrap_or_default(),
         };
         let mut words = asked.host_command.into_iter();
         let command = HostCommand {
@@ -91,9 +94,9 @@ type ShellResult<'py> = (i32, Option<String>, Bound<'py, PyDict>);
 /// Runs a program behind the path of a resolved experiment until it ends. Gives its exit code, and
 /// why it could not be started, if so, and tables: of its flows where `folder` is given, into which
 /// captures go as well, and of the path's punctuality. `opened` is called with the addresses outside
-/// and inside and with remarks.
+/// and inside and with remarks. With `progress` the flows are counted while the program runs.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, seed, program, host_command, opened, *, user=None, folder=None))]
+#[pyo3(signature = (experiment_json, seed, program, host_command, opened, *, user=None, folder=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn run_shell<'py>(
     py: Python<'py>,
@@ -104,15 +107,17 @@ pub(crate) fn run_shell<'py>(
     opened: Py<PyAny>,
     user: Option<(String, u32, u32)>,
     folder: Option<&str>,
+    progress: Option<Py<Progress>>,
 ) -> PyResult<ShellResult<'py>> {
     #[cfg(target_os = "linux")]
     {
-        let asked = linux::Asked { experiment_json, seed, program, host_command, user, folder };
+        let asked =
+            linux::Asked { experiment_json, seed, program, host_command, user, folder, progress };
         linux::run(py, asked, opened)
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (py, experiment_json, seed, program, host_command, user, opened, folder);
+        let _ = (py, experiment_json, seed, program, host_command, user, opened, folder, progress);
         Err(KernelUnavailable::new_err("this system is not Linux"))
     }
 }

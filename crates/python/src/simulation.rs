@@ -37,6 +37,11 @@ impl Progress {
         self.control.fraction()
     }
 
+    /// The newest counts of the run as JSON text, unless they were given before; asks for the next.
+    fn live_counts(&self) -> Option<String> {
+        self.control.live().take()
+    }
+
     /// Asks the simulation to stop soon.
     fn cancel(&self) {
         self.control.cancel();

@@ -74,6 +74,11 @@ impl Merge {
         self.sources.iter().all(|source| source.bound() == Instant::MAX)
     }
 
+    /// Until when all entries were released, or wait to be.
+    pub(super) fn complete_until(&self) -> Instant {
+        self.sources.iter().map(Source::bound).min().unwrap_or_default()
+    }
+
     pub(super) fn add(&mut self, dispatch: Dispatch) {
         let source = &mut self.sources[dispatch.source];
         source.complete_until = source.complete_until.max(dispatch.batch.complete_until);

@@ -5,7 +5,7 @@ use super::observations::{
     Batch, Dispatch, Entry, FirstEnd, NewFlow, ObservationPoint, ObservationWriter, PacketSeen,
     RecordedEvent, UsedBatches,
 };
-use fairwind_assembly::CaptureWriters;
+use fairwind_assembly::{CaptureWriters, LiveView};
 use fairwind_capture::{CaptureError, InterfaceId};
 use fairwind_linux as linux;
 use fairwind_measure::{
@@ -42,6 +42,8 @@ pub struct RecorderParts {
     pub snap: Vec<usize>,
     /// How often observers hand over what they have; [`REPORT_INTERVAL`](crate::REPORT_INTERVAL) in real time.
     pub interval: Span,
+    /// Where counts go while somebody watches.
+    pub live: Arc<LiveView>,
 }
 
 /// Output of a recorder.
@@ -128,6 +130,7 @@ impl Recorder {
             observers: std::iter::once("the router".to_owned()).chain(others.to_vec()).collect(),
             most_held,
             nap: nap(parts.interval),
+            live: parts.live,
         };
         let end = Arc::new(AtomicU64::new(parts.settings.end.as_nanos()));
         let last = end.clone();
@@ -177,6 +180,7 @@ struct Recording {
     observers: Vec<String>,
     most_held: usize,
     nap: Span,
+    live: Arc<LiveView>,
 }
 
 impl Recording {
@@ -189,6 +193,9 @@ impl Recording {
         linux::give_way();
         let mut merge = Merge::new(used.len());
         while !merge.is_finished() {
+            if self.live.is_wanted() {
+                self.live.count(&self.collector, merge.complete_until());
+            }
             match input.try_recv() {
                 Ok(dispatch) => merge.add(dispatch),
                 Err(TryRecvError::Empty) => {
@@ -318,6 +325,7 @@ mod tests {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
+            live: Arc::default(),
         };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         assert!(!recorder.has_failed());
@@ -363,6 +371,7 @@ mod tests {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
+            live: Arc::default(),
         };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         let busy =
@@ -380,12 +389,50 @@ mod tests {
     }
 
     #[test]
+    fn counts_come_when_asked_for() {
+        let live = Arc::new(LiveView::default());
+        let flow = FlowDescription {
+            group: 0,
+            name: "one".to_owned(),
+            start: Instant::ZERO,
+            answers: None,
+            seen_at: ObservationPoints::EVERYWHERE,
+        };
+        let settings = Settings {
+            end: Instant::from_secs(9),
+            groups: vec!["all".to_owned()],
+            flows: vec![flow],
+            ..Settings::default()
+        };
+        let parts = RecorderParts {
+            settings,
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+            interval: REPORT_INTERVAL,
+            live: live.clone(),
+        };
+        let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
+        let read = Observation::Read { flow: FlowId(0), end_offset: 700 };
+        observations.on_fact(Instant::from_secs(1), read);
+        observations.advance(Instant::from_secs(2));
+        let seen = (0..10_000).find_map(|_| {
+            linux::wait_readable(&[], nap(REPORT_INTERVAL));
+            live.take().filter(|counts| counts.contains("\"payload_bytes_read\":700"))
+        });
+        let seen = seen.expect("counts of what was read");
+        assert!(seen.contains("\"time_s\":2.0"), "{seen}");
+        observations.finish();
+        recorder.finish().expect("a record");
+    }
+
+    #[test]
     fn silent_observer_is_named_when_memory_runs_out() {
         let parts = RecorderParts {
             settings: Settings::default(),
             captures: CaptureWriters::default(),
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
+            live: Arc::default(),
         };
         let others = ["host a".to_owned(), "host b".to_owned()];
         let (recorder, mut router, mut hosts) =

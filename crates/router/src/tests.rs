@@ -11,6 +11,7 @@ use fairwind_wire::bytes::{IpHeader, Payload, emit};
 use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber, TrafficClass};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A path with a queue of three packets, on which a packet of 1000 bytes takes 80 ms.
@@ -71,6 +72,7 @@ impl Bench {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
+            live: Arc::default(),
         };
         let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
         let control = RouterControl::new();
@@ -307,6 +309,7 @@ fn missing_device_error_names_host() {
         captures: CaptureWriters::default(),
         snap: Vec::new(),
         interval: REPORT_INTERVAL,
+        live: Arc::default(),
     };
     let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
     let parts = RouterParts {

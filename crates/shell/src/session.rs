@@ -6,7 +6,7 @@ use super::host_network::HostNetwork;
 use super::inside::{Answer, Inside, Link, Start, User, receive, send};
 use super::outside::{Outside, Uplink};
 use super::{Role, ShellError, problem};
-use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
+use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, LiveView};
 use fairwind_capture::Section;
 use fairwind_hosts::HostCommand;
 use fairwind_linux::{self as linux, KernelError, MonotonicClock, Reaper, RunName};
@@ -21,6 +21,7 @@ use fairwind_units::Instant;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// Addresses of a shell, and notes for its user.
@@ -202,6 +203,8 @@ pub struct ShellPlan {
     pub user: Option<User>,
     /// Whether the program's flows are measured, and captured where the experiment says so.
     pub is_measured: bool,
+    /// Where counts of the program's flows go while somebody watches.
+    pub live: Arc<LiveView>,
 }
 
 /// The two devices.
@@ -266,6 +269,7 @@ impl Path {
             captures: self.captures,
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
+            live: plan.live.clone(),
         };
         let (recorder, mut observations, _) =
             Recorder::start(parts, &[]).map_err(|error| thread_failed(&error))?;

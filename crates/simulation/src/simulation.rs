@@ -174,6 +174,9 @@ impl Simulation {
         let whole = self.end.as_nanos();
         while let Some(reached) = self.run_events(EVENTS_PER_REPORT) {
             control.report(reached.as_nanos(), whole);
+            if control.live().is_wanted() {
+                control.live().count(&self.collector, reached);
+            }
             let goes_on = self.collector.take_queue_events(least).is_none_or(&mut take);
             if control.is_cancelled() || !goes_on {
                 return Err(SimulationError::Cancelled);

@@ -224,14 +224,20 @@ impl Instance {
 
     fn report(&self, control: &Control) {
         let text = fs::read_to_string(self.folder.join(PROGRESS_FILE)).unwrap_or_default();
+        // A file that is being written lacks its end, and is left for the next time.
+        let lines = text.strip_suffix('\n').and_then(|text| text.split_once('\n'));
+        let Some((fraction, counts)) = lines else { return };
         // Digits of a fraction below 1 behind the point, nine of them.
-        let billionths = match text.split_once('.') {
+        let billionths = match fraction.split_once('.') {
             Some(("0", digits)) => digits.parse().ok(),
             Some(_) => Some(1_000_000_000),
             None => None,
         };
         if let Some(billionths) = billionths {
             control.report(billionths, 1_000_000_000);
+        }
+        if control.live().is_wanted() && !counts.is_empty() {
+            control.live().put(counts.to_owned());
         }
     }
 

@@ -11,7 +11,8 @@ pub(crate) const TASK_VERSION: u32 = 2;
 pub(crate) const TASK_FILE: &str = "task.json";
 /// The answer, in postcard; it appears complete or not at all.
 pub(crate) const ANSWER_FILE: &str = "answer";
-/// The share of the experiment's time that has passed, 0 to 1, as decimal digits.
+/// The share of the experiment's time that has passed, 0 to 1, as decimal digits; behind it, on a line of their own, the
+/// counts of the run. They are there whether somebody watches or not: what an instance does must not depend on that.
 pub(crate) const PROGRESS_FILE: &str = "progress";
 /// What precedes a failure on the console, in JSON, in case the answer cannot be written.
 pub(crate) const FAILURE_MARK: &str = "fairwind-worker: failure: ";

@@ -263,10 +263,12 @@ impl Progress {
         let ends = is_over.clone();
         let pause = Duration::from_nanos(duration_nanos) / REPORTS;
         let report = move || {
+            let mut counts = String::new();
             while !ends.load(Ordering::Relaxed) {
                 std::thread::park_timeout(pause);
+                counts = control.live().take().unwrap_or(counts);
                 // Progress is for the eye: where it cannot be written, the run fails when it ends.
-                let _ = fs::write(PROGRESS_FILE, format!("{:.9}", control.fraction()));
+                let _ = fs::write(PROGRESS_FILE, format!("{:.9}\n{counts}\n", control.fraction()));
             }
         };
         let thread = std::thread::Builder::new().spawn(report).ok();

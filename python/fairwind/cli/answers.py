@@ -49,12 +49,13 @@ def execute_until_decided(
     jobs: int | None,
     out: Path | None,
     force: bool,
+    is_live: bool = False,
 ) -> Results:
     """Run a scenario, adding seeds, with progress, looks and warnings on standard error."""
     base = scenario.check()
     for warning in base.warnings:
         log(f"warning: {warning}")
-    with shown_progress(Console(stderr=True)) as show:
+    with shown_progress(Console(stderr=True), is_live=is_live) as show:
         results = scenario.run_until_decided(
             engine,
             RunSettings(jobs, out, force),

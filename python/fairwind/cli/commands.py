@@ -92,6 +92,14 @@ Margin = Annotated[
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Run without a question, however much it takes.")
 ]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Show goodput, RTT, losses and queues while it runs; without a terminal, a line a "
+        "second.",
+    ),
+]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - the signature is typer's
@@ -122,6 +130,7 @@ def run(
     force: Force = False,
     yes: Yes = False,
     wide: Wide = False,
+    live: Live = False,
     output: Format = OutputFormat.TABLE,
     until_decided: UntilDecided = False,
     most_seeds: MostSeeds = None,
@@ -139,10 +148,10 @@ def run(
     growth = answers.growth_of(margin, most_seeds)
     if until_decided:
         results = answers.execute_until_decided(
-            chosen, engine, growth, jobs=jobs, out=out, force=force
+            chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
         )
     else:
-        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force)
+        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
     runs.print_headlines(results, output)
     runs.print_summary(results, output, is_wide=wide)
     answers.print_answer(results, output, growth)

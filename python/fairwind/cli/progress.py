@@ -24,6 +24,7 @@ from rich.text import Text
 
 from fairwind.analysis.execute import AnalysisState
 from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
+from fairwind.cli.live import LiveLines, LiveScreen
 from fairwind.execution.execute import RunState
 from fairwind.results import significant
 
@@ -39,11 +40,25 @@ Update = Callable[..., None]
 
 
 @contextmanager
-def shown_progress(console: Console) -> Iterator[Callable[[RunState], None]]:
-    """Show the progress of a run while the block lasts; it yields a callback for `run_plan`."""
+def shown_progress(
+    console: Console, *, is_live: bool = False
+) -> Iterator[Callable[[RunState], None]]:
+    """Show the progress of a run while the block lasts; it yields a callback for `run_plan`.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        On standard error.
+    is_live : bool
+        Show also what happens in the simulations under way, as far as there is room.
+    """
     warned = _Warnings(console)
     if not console.is_terminal:
-        yield _RunLines(console, warned)
+        yield _RunLines(console, warned, LiveLines(console) if is_live else None)
+        return
+    if is_live:
+        with Live(console=console, transient=True, auto_refresh=False) as live:
+            yield _LiveRun(live, warned, LiveScreen(console))
         return
     with _bar(console, "simulating", TaskProgressColumn(), NOTE, TimeRemainingColumn()) as update:
 
@@ -119,17 +134,43 @@ class _Warnings:
         self.printed = len(state.warnings)
 
 
+class _LiveRun:
+    """The bar of a run, and below it what happens in the simulations under way."""
+
+    def __init__(self, live: Live, warned: _Warnings, screen: LiveScreen) -> None:
+        self._live, self._warned, self._screen = live, warned, screen
+        self._bar = Progress(
+            TextColumn("simulating"),
+            BarColumn(),
+            TaskProgressColumn(),
+            NOTE,
+            TimeRemainingColumn(),
+            console=live.console,
+            auto_refresh=False,
+        )
+        self._task = self._bar.add_task("", total=1.0, note="")
+
+    def __call__(self, state: RunState) -> None:
+        self._warned(state)
+        self._bar.update(self._task, completed=state.fraction, note=_counts(state))
+        if (picture := self._screen.draw(state, self._bar)) is not None:
+            self._live.update(picture, refresh=True)
+
+
 @dataclass
 class _RunLines:
     """Progress of a run as lines of text."""
 
     console: Console
     warned: _Warnings
+    live: LiveLines | None = None
     started: float = field(default_factory=time.monotonic)
     last: float | None = None
 
     def __call__(self, state: RunState) -> None:
         self.warned(state)
+        if self.live is not None:
+            self.live(state)
         now = time.monotonic()
         if self.last is None:
             self.last = now

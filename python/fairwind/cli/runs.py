@@ -52,13 +52,14 @@ def execute(
     out: Path | None,
     force: bool,
     study: str | None = None,
+    is_live: bool = False,
 ) -> Results:
     """Run a scenario with its progress, warnings and results on standard error."""
     plan = scenario.check()
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
-    with shown_progress(Console(stderr=True)) as show:
+    with shown_progress(Console(stderr=True), is_live=is_live) as show:
 
         def on_progress(state: RunState) -> None:
             nonlocal resumed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from fairwind.shell import (
     Place,
     ShellSettings,
     caller,
+    new_progress,
     path_scenario,
     problems,
     run_shell,
@@ -87,6 +89,14 @@ Capture = Annotated[
     typer.Option("--capture", help="With --report: capture at the program (sender) and outside."),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of random losses.")]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Show goodput, RTT, losses and queues below the program's output; without a "
+        "terminal, a line a second.",
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Do not print the description of the path.")
 ]
@@ -108,6 +118,7 @@ def shell(
     report: Report = None,
     capture: Capture = False,
     seed: Seed = 1,
+    live: Live = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a program behind an emulated path (needs root) and exit with its exit code.
@@ -122,9 +133,8 @@ def shell(
     chosen = chosen.with_settings({"seed": str(seed)})
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
     wanted = ShellSettings(words, caller(os.environ), report)
-    ended = run_shell(
-        _checked(chosen, None if scenario else path), wanted, None if quiet else _print_place
-    )
+    plan = _checked(chosen, None if scenario else path)
+    ended = _run(plan, wanted, None if quiet else _print_place, is_live=live)
     if ended.not_started is not None:
         complain(ended.not_started)
     if not quiet:
@@ -132,6 +142,20 @@ def shell(
     if report is not None:
         log(f"tables: {report}")
     raise typer.Exit(ended.code)
+
+
+def _run(
+    plan: Plan, wanted: ShellSettings, opened: Callable[[Place], None] | None, *, is_live: bool
+) -> Ended:
+    if not is_live:
+        return run_shell(plan, wanted, opened)
+    from rich.console import Console
+
+    from fairwind.cli.shell_live import shown_live
+
+    progress = new_progress()
+    with shown_live(Console(stderr=True), progress):
+        return run_shell(plan, wanted, opened, progress)
 
 
 def _scenario(

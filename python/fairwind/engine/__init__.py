@@ -4,7 +4,8 @@ Only this package calls `fairwind._core` for experiments. Everything that runs, 
 them speaks to the `Engine` protocol, so it serves every engine alike.
 
 Map: `core` the compiled part and the start of its host processes, `engines` the protocol, the
-simulator and the running kernel, `virtual` built kernels in virtual time, `selection` the choice.
+simulator and the running kernel, `virtual` built kernels in virtual time, `selection` the choice,
+`live` figures of runs under way.
 """
 
 from fairwind.lazy import lazy_names

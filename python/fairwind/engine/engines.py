@@ -28,6 +28,12 @@ class CellProgress(Protocol):
     def fraction(self) -> float:
         """Share of the experiment's time that has passed, 0 to 1."""
 
+    def live_counts(self) -> str | None:
+        """Return the newest counts as JSON, unless given before, and ask for the next.
+
+        `fairwind.engine.live` makes figures of them.
+        """
+
     def cancel(self) -> None:
         """Ask the simulation to stop soon."""
 

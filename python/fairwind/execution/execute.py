@@ -60,6 +60,25 @@ class RunSettings:
 
 
 @dataclass(frozen=True)
+class RunningCell:
+    """One simulation under way.
+
+    Attributes
+    ----------
+    cell : Cell
+        Its point of the grid.
+    replicate : int
+        Which of the point's simulations it is.
+    progress : CellProgress
+        How far it is.
+    """
+
+    cell: Cell
+    replicate: int
+    progress: CellProgress
+
+
+@dataclass(frozen=True)
 class RunState:
     """Progress of a run.
 
@@ -81,6 +100,8 @@ class RunState:
         In real time: how long all that was missing when this run began takes; in virtual time None.
     warnings : tuple of str
         What went wrong with stored simulations so far, and what the run does about it.
+    running : tuple of RunningCell
+        The simulations under way, the oldest first.
     """
 
     total: int
@@ -91,6 +112,7 @@ class RunState:
     jobs: int = 1
     expected_s: float | None = None
     warnings: tuple[str, ...] = ()
+    running: tuple[RunningCell, ...] = ()
 
 
 @dataclass
@@ -145,6 +167,11 @@ class _Execution:
             jobs=self.jobs,
             expected_s=self._expected_s() if self.engine.is_real_time else None,
             warnings=tuple(self.warnings),
+            running=tuple(
+                RunningCell(work.cell, work.replicate, work.progress)
+                for future, work in self.pending.items()
+                if future.running()
+            ),
         )
 
     def _expected_s(self) -> float:

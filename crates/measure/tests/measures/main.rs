@@ -11,6 +11,7 @@ mod definitions;
 mod dialogues;
 mod latencies;
 mod lateness;
+mod live;
 mod loss_runs;
 mod points;
 mod queue_events;

@@ -2,6 +2,7 @@
 
 use crate::run::{experiment, fingerprint, tables};
 use fairwind_simulation::{Control, Simulation};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MIXED: &str = r#"
     name = "mixed"
@@ -36,6 +37,32 @@ fn same_seed_gives_same_tables_in_threads() {
 #[test]
 fn another_seed_gives_other_tables() {
     assert!(fingerprint(&tables(MIXED, 7)) != fingerprint(&tables(MIXED, 8)));
+}
+
+#[test]
+fn watching_changes_no_table() {
+    let control = Control::default();
+    let is_over = AtomicBool::new(false);
+    let (watched, seen) = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut seen = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                seen.extend(control.live().take());
+                std::thread::yield_now();
+            }
+            seen
+        });
+        control.live().take();
+        let outcome = Simulation::new(&experiment(MIXED), 7).unwrap().run(&control).unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        (outcome.tables, watcher.join().unwrap())
+    });
+    assert!(fingerprint(&watched) == fingerprint(&tables(MIXED, 7)), "tables differ if watched");
+    // The first counts are asked for before the run.
+    assert!(!seen.is_empty(), "nothing was counted");
+    for name in ["\"name\":\"greedy\"", "\"name\":\"thin\"", "\"time_s\":"] {
+        assert!(seen[0].contains(name), "{name} is missing in {}", seen[0]);
+    }
 }
 
 #[test]

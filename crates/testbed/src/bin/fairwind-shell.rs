@@ -6,6 +6,7 @@ use fairwind_hosts::HostCommand;
 use fairwind_scenario::Document;
 use fairwind_shell::{self as shell, ShellPlan};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -30,8 +31,14 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
     let document = Document::parse(file, &std::fs::read_to_string(file)?)?;
     let cells = document.grid()?;
     let experiment = document.experiment(cells.first().ok_or("the grid is empty")?)?;
-    let plan =
-        ShellPlan { experiment, seed, program: program.to_vec(), user: None, is_measured: false };
+    let plan = ShellPlan {
+        experiment,
+        seed,
+        program: program.to_vec(),
+        user: None,
+        is_measured: false,
+        live: Arc::default(),
+    };
     let command = HostCommand { program: std::env::current_exe()?, arguments: Vec::new() };
     let outcome = shell::run(&plan, &command, CaptureFiles::default(), |opened| {
         let list = |addresses: &[std::net::IpAddr]| {

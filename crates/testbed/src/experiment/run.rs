@@ -161,6 +161,7 @@ impl KernelRun {
             captures: self.captures,
             snap: self.snap,
             interval: self.report_interval,
+            live: control.live().clone(),
         };
         let named = self.hosts.iter().map(|host| format!("host {}", host.plan.name));
         let others: Vec<String> =

@@ -1,0 +1,286 @@
+"""Live figures of runs: per group goodput, RTT and losses, per queue its backlog and drops."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fairwind.engine.live import LiveFigures, LiveGroup, LiveQueue, LiveWatch
+from fairwind.execution.execute import RunningCell, RunState
+
+REFRESH_SECONDS = 0.2
+"""Shortest time between two pictures on a terminal."""
+
+LINE_SECONDS = 1.0
+"""Shortest time between two lines of one simulation without a terminal."""
+
+GRAPH = "▁▂▃▄▅▆▇█"
+GRAPH_WIDTH = 24
+"""Pictures that the graph of goodput goes back."""
+
+RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+SIZES = ((1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+DIGITS = ((2, 9.995), (1, 99.95))
+"""How many digits behind the point numbers have that are lower."""
+
+LEAST_BACKLOG = 0.05
+"""A queue with a mean backlog that is rounded to nothing, without drops and marks, is not shown."""
+
+
+@dataclass
+class Picture:
+    """The newest figures of one run, and how its goodput came about."""
+
+    figures: LiveFigures | None = None
+    goodput: dict[str, deque[float]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    """Queues that have had something to do, which stay in the picture."""
+
+    def take(self, figures: LiveFigures) -> None:
+        """Replace the figures, and lengthen the graphs."""
+        self.figures = figures
+        for group in figures.groups:
+            past = self.goodput.setdefault(group.name, deque(maxlen=GRAPH_WIDTH))
+            past.append(group.goodput_bits_per_second)
+        self.busy.update(queue.name for queue in figures.queues if _is_busy(queue))
+
+    def shown(self, title: str, height: int, *, has_graphs: bool) -> list[RenderableType]:
+        """Draw it in so many lines at most, of which the title is the first.
+
+        Parameters
+        ----------
+        title : str
+        height : int
+            In lines, at least 3.
+        has_graphs : bool
+            Whether the terminal has the characters of graphs.
+        """
+        parts: list[RenderableType] = [Text(title, style="bold", no_wrap=True, overflow="ellipsis")]
+        if self.figures is None:
+            return parts
+        groups = self.figures.groups[: max(1, height - 2)]
+        parts.append(self._groups_table(groups, has_graphs=has_graphs))
+        queues = [one for one in self.figures.queues if one.name in self.busy]
+        room = height - 2 - len(groups) - 1
+        if queues and room > 0:
+            # Where not all fit, those with the longest backlog.
+            chosen = sorted(queues, key=lambda one: one.backlog_bytes or 0.0, reverse=True)[:room]
+            parts.append(_queues_table([one for one in queues if one in chosen]))
+        return parts
+
+    def _groups_table(self, groups: Iterable[LiveGroup], *, has_graphs: bool) -> Table:
+        table = _table("group", ("goodput", "RTT", "lost", "retransmitted", "time-outs"))
+        if has_graphs:
+            table.add_column("goodput over time", no_wrap=True, min_width=GRAPH_WIDTH)
+        for group in groups:
+            graph = [_graph(self.goodput[group.name])] if has_graphs else []
+            table.add_row(group.name, *_group_cells(group), *graph)
+        return table
+
+
+@dataclass
+class _Watched:
+    """A simulation under way that is looked at."""
+
+    watch: LiveWatch
+    began: float
+    picture: Picture = field(default_factory=Picture)
+    looked: float = 0.0
+    printed: float = float("-inf")
+
+
+class LiveRuns:
+    """The simulations under way, as often as they are looked at."""
+
+    def __init__(self) -> None:
+        self._watched: dict[tuple[int, int], _Watched] = {}
+
+    def look(self, running: Iterable[RunningCell]) -> list[tuple[RunningCell, _Watched]]:
+        """Look at what is under way, and forget what is not any more."""
+        now = time.monotonic()
+        before, self._watched = self._watched, {}
+        shown = []
+        for one in running:
+            key = (one.cell.index, one.replicate)
+            known = before.get(key) or _Watched(LiveWatch(one.progress), now)
+            self._watched[key] = known
+            if (figures := known.watch.look()) is not None:
+                known.picture.take(figures)
+                known.looked = now
+            shown.append((one, known))
+        return shown
+
+
+@dataclass
+class LiveLines:
+    """Figures as lines of text, one line a second for each simulation."""
+
+    console: Console
+    runs: LiveRuns = field(default_factory=LiveRuns)
+    last: float = float("-inf")
+
+    def __call__(self, state: RunState) -> None:
+        """Print what is new."""
+        now = time.monotonic()
+        if now - self.last < REFRESH_SECONDS:
+            return
+        self.last = now
+        for one, watched in self.runs.look(state.running):
+            figures = watched.picture.figures
+            if figures is None or watched.looked < now or now - watched.printed < LINE_SECONDS:
+                continue
+            watched.printed = now
+            print_line(self.console, f"{_title(one, watched, state)}: {in_words(figures)}")
+
+
+@dataclass
+class LiveScreen:
+    """Figures below each other, as many simulations as there is room for."""
+
+    console: Console
+    runs: LiveRuns = field(default_factory=LiveRuns)
+    last: float = float("-inf")
+
+    def draw(self, state: RunState, head: RenderableType) -> RenderableType | None:
+        """Draw the simulations under way below a line; None if that was done just before."""
+        now = time.monotonic()
+        if now - self.last < REFRESH_SECONDS:
+            return None
+        self.last = now
+        watched = self.runs.look(state.running)
+        # The line above, and one for the cursor.
+        room = self.console.size.height - 2
+        parts = [head]
+        for place, (one, known) in enumerate(watched):
+            need = _height(known.picture)
+            is_last = place + 1 == len(watched)
+            # Of the lines, one says how many more there are.
+            if place and need > room - (0 if is_last else 1):
+                parts.append(Text(f"and {len(watched) - place} more under way", style="dim"))
+                break
+            height = max(3, min(need, room))
+            title = _title(one, known, state)
+            parts += known.picture.shown(title, height, has_graphs=draws_graphs(self.console))
+            room -= height
+        return Group(*parts)
+
+
+def draws_graphs(console: Console) -> bool:
+    """Whether a terminal has the characters of graphs, and room for them."""
+    return console.encoding.startswith("utf") and console.width >= 100
+
+
+def in_words(figures: LiveFigures) -> str:
+    """Write figures as one line of text."""
+    groups = (
+        f"{one.name} {_scaled(one.goodput_bits_per_second, RATES)}, RTT "
+        f"{_optional(one.ack_latency_s, TIMES)}, {one.packets_lost} lost"
+        for one in figures.groups
+    )
+    queues = (
+        f"queue {one.name} {_packets(one.backlog_packets)}, {one.dropped_packets} dropped"
+        for one in figures.queues
+        if _is_busy(one)
+    )
+    return "; ".join((*groups, *queues))
+
+
+def print_line(console: Console, line: str) -> None:
+    """Print a line as it is."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _title(one: RunningCell, watched: _Watched, state: RunState) -> str:
+    """Say which simulation it is, how far it is, and how fast."""
+    settings = ", ".join(f"{axis} = {label}" for axis, label in one.cell.settings.items())
+    cell = f"cell {one.cell.index}, " if settings else ""
+    name = f"{cell}replicate {one.replicate}"
+    figures = watched.picture.figures
+    if figures is None:
+        return ", ".join(part for part in (name, settings) if part)
+    share = one.progress.fraction
+    whole = f" ({share:.0%})" if share > 0 else ""
+    time_s = f"{figures.time_s:.1f} s{whole}{'' if figures.is_warm else ', warm-up'}"
+    elapsed = watched.looked - watched.began
+    is_fast = state.expected_s is None and elapsed > 0
+    speed = f"{figures.time_s / elapsed:.3g}x real time" if is_fast else ""
+    return ", ".join(part for part in (name, settings, time_s, speed) if part)
+
+
+def _height(picture: Picture) -> int:
+    """Lines that a picture takes if all of it is drawn."""
+    if picture.figures is None:
+        return 1
+    queues = 1 + len(picture.busy) if picture.busy else 0
+    return 2 + len(picture.figures.groups) + queues
+
+
+def _is_busy(queue: LiveQueue) -> bool:
+    """Whether a queue has something to do that is worth a line."""
+    backlog = queue.backlog_packets or 0.0
+    return bool(backlog >= LEAST_BACKLOG or queue.dropped_packets or queue.marked_packets)
+
+
+def _group_cells(group: LiveGroup) -> tuple[str, ...]:
+    share = group.retransmission_ratio
+    return (
+        _scaled(group.goodput_bits_per_second, RATES),
+        _optional(group.ack_latency_s, TIMES),
+        str(group.packets_lost),
+        "-" if share is None else f"{share:.2%}",
+        str(group.timeouts),
+    )
+
+
+def _queues_table(queues: Iterable[LiveQueue]) -> Table:
+    table = _table("queue", ("backlog", "in bytes", "dropped", "marked"))
+    for queue in queues:
+        table.add_row(
+            queue.name,
+            _packets(queue.backlog_packets),
+            _optional(queue.backlog_bytes, SIZES),
+            str(queue.dropped_packets),
+            str(queue.marked_packets),
+        )
+    return table
+
+
+def _table(first: str, others: Iterable[str]) -> Table:
+    """Make a table with columns that do not move when numbers change."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(first, no_wrap=True, min_width=14, max_width=30)
+    for header in others:
+        table.add_column(header, justify="right", no_wrap=True, min_width=11)
+    return table
+
+
+def _graph(values: Iterable[float]) -> str:
+    past = list(values)
+    top = max(past, default=0.0)
+    steps = len(GRAPH) - 1
+    return "".join(GRAPH[round(value / top * steps)] if top > 0 else GRAPH[0] for value in past)
+
+
+def _packets(packets: float | None) -> str:
+    return "-" if packets is None else f"{packets:.1f} packets"
+
+
+def _optional(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
+    return "-" if value is None else _scaled(value, units)
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    """Write a number with three digits, in the unit that leaves at least one before the point."""
+    # What would be rounded to 1000 of a unit is one of the next.
+    scale, unit = next(((one, name) for one, name in units if value >= 0.9995 * one), units[-1])
+    number = value / scale
+    digits = next((digits for digits, below in DIGITS if number < below), 0)
+    return f"{number:.{digits}f} {unit}" if value else f"0 {unit}"
