@@ -51,6 +51,7 @@ __all__ = [
     "run_on_kernel",
     "run_on_virtual_kernel",
     "run_shell",
+    "run_shell_on_virtual_kernel",
     "schema",
     "serve_as_host",
     "serve_shell",
@@ -169,6 +170,16 @@ def run_on_virtual_kernel(
 def check_on_virtual_kernel(
     kernel: tuple[Path, Path], experiments: list[tuple[str, list[tuple[str, str]]]], folder: str
 ) -> str: ...
+def run_shell_on_virtual_kernel(
+    kernel: tuple[Path, Path],
+    experiment_json: str,
+    seed: int,
+    program: list[str],
+    outside: list[str],
+    folder: str,
+    *,
+    report: Path | None = None,
+) -> tuple[int, str | None, dict[str, Table]]: ...
 def follow_on_virtual_kernel(
     kernel: tuple[Path, Path],
     scripts: list[tuple[Path, str]],

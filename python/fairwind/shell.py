@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from fairwind import _core
 from fairwind.engine.core import ScenarioError, host_command
-from fairwind.engine.engines import Kernel, frames_of
+from fairwind.engine.engines import Engine, Kernel, frames_of
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import MANIFEST, Manifest
 from fairwind.folder.store import CELLS, locked, new_cell
@@ -28,6 +28,8 @@ from fairwind.scenario.plan import Plan
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fairwind.engine.virtual import VirtualKernel
 
 LONGEST = "2500 h"
 """How long a shell may last, a hundred days: a scenario names a duration, and windows of a second
@@ -214,7 +216,7 @@ class Keep:
 
 
 @contextmanager
-def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
+def new_report(out: Path, plan: Plan, engine: Engine) -> Iterator[Keep]:
     """Make a run's folder of one cell and write into it what the block leaves.
 
     What a program does is never the same again, so no earlier run is taken up or replaced; and if
@@ -237,7 +239,6 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
     with locked(out):
         if (out / MANIFEST).exists():
             raise FairwindError(f"{out} holds a run already", "name another folder with --report")
-        engine = Kernel()
         manifest = Manifest.of_run(
             plan,
             engine.name,
@@ -319,11 +320,19 @@ class ShellSettings:
         Whom it runs as; this process' user if not given.
     report : Path, optional
         The folder of a run that its flows are measured into; nothing is measured if not given.
+    kernel : VirtualKernel, optional
+        The kernel in virtual time that it runs on; the running kernel if not given. Its
+        programs read nothing from standard input.
+    outside : tuple of str
+        Commands of a shell that start at the other end of the path, a second before the program;
+        only on a kernel in virtual time, whose outside is empty otherwise.
     """
 
     program: tuple[str, ...]
     user: User | None = None
     report: Path | None = None
+    kernel: VirtualKernel | None = None
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -395,7 +404,7 @@ def run_shell(
     tell = opened or (lambda _: None)
     if settings.report is None:
         return _run(first, settings, tell, None, progress)
-    with new_report(settings.report, first) as keep:
+    with new_report(settings.report, first, settings.kernel or Kernel()) as keep:
         ended = _run(first, settings, tell, keep.folder, progress)
         keep.tables.update(ended.tables)
     return ended
@@ -408,6 +417,11 @@ def _run(
     folder: Path | None,
     progress: _core.Progress | None,
 ) -> Ended:
+    if settings.kernel is not None:
+        code, reason, tables = settings.kernel.run_program(
+            plan.cells[0], plan.seeds[0], settings.program, settings.outside, folder
+        )
+        return Ended(code, reason, frames_of(tables))
     user = settings.user
     try:
         with _signals_for_the_program():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -164,3 +166,53 @@ def _becomes(condition, within_s: float = 20) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+SERVER = f"exec {shlex.quote(sys.executable)} -m http.server 8000 --directory ."
+FETCH = """
+import os, sys, time, urllib.request
+begin = time.monotonic()
+with urllib.request.urlopen(f"http://{os.environ['FAIRWIND_OUTSIDE']}:8000/big") as answer:
+    size = len(answer.read())
+print(size, f"{time.monotonic() - begin:.6f}")
+print("to standard error", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+def test_program_fetches_a_file_behind_the_path(kernel, tmp_path):
+    (tmp_path / "big").write_bytes(bytes(500_000))
+    command = ["shell", "--on", kernel, "--rate", "1mbit", "--rtt", "100ms", "--outside", SERVER]
+    outputs = []
+    for name in ("one", "two"):
+        code, printed, error = fairwind(
+            *command, "--report", name, "--", sys.executable, "-c", FETCH, cwd=tmp_path
+        )
+        assert code == 3, error
+        assert "to standard error" in error
+        outputs.append(printed)
+    size, seconds = outputs[0].split()
+    assert int(size) == 500_000
+    # The payload alone takes 4 s at 1 Mbit/s; headers, handshake and slow start less than 1 s more.
+    assert 4.0 < float(seconds) < 5.0
+    assert outputs[0] == outputs[1]
+    tables = [package.open(tmp_path / name).groups for name in ("one", "two")]
+    assert tables[0].equals(tables[1])
+
+
+def test_command_outside_that_fails_is_named(kernel, tmp_path):
+    code, _, error = fairwind(
+        "shell", "--on", kernel, "--outside", "exit 7", "--", "true", cwd=tmp_path
+    )
+    assert code != 0
+    assert "`exit 7`" in error
+    assert "before the program began" in error
+
+
+def test_shell_refuses_the_simulator_and_an_interactive_program(kernel, tmp_path):
+    code, _, error = fairwind("shell", "--on", "sim", "--", "true", cwd=tmp_path)
+    assert code == 2
+    assert "no real program runs there" in error
+    code, _, error = fairwind("shell", "--on", kernel, cwd=tmp_path)
+    assert code == 2
+    assert "no standard input" in error

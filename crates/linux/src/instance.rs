@@ -4,6 +4,8 @@
 
 use crate::{KernelError, Raw, checked};
 use rustix::mount::{MountFlags, mount, mount_bind};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -49,6 +51,24 @@ pub fn mount_system() -> Result<(), KernelError> {
         }
     }
     Ok(())
+}
+
+/// Makes two terminals, unprocessed, this process' standard output and standard error, and nothing its standard input.
+pub fn print_to(terminals: [&Path; 2]) -> Result<(), KernelError> {
+    let open = |path: &Path| {
+        let file = File::options().read(true).write(true).open(path);
+        checked(&format!("open {}", path.display()), file)
+    };
+    let [output, errors] = terminals;
+    let (nothing, output, errors) = (open(Path::new("/dev/null"))?, open(output)?, open(errors)?);
+    for terminal in [&output, &errors] {
+        let mut settings = checked("read the settings of a terminal", tcgetattr(terminal))?;
+        settings.make_raw();
+        let set = tcsetattr(terminal, OptionalActions::Now, &settings);
+        checked("change the settings of a terminal", set)?;
+    }
+    let replaced = dup2_stdin(&nothing).and_then(|()| dup2_stdout(&output));
+    checked("replace standard output", replaced.and_then(|()| dup2_stderr(&errors)))
 }
 
 /// Where the first process of a system finds what [`empty_folder`] hides.

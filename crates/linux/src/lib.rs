@@ -31,8 +31,8 @@ pub use clock::{
     Clock, MonotonicClock, Poll, Ready, clock_resolution, monotonic, realtime, tick, wait_readable,
 };
 pub use instance::{
-    bind_to_thread, empty_folder, free_bytes, mount_system, power_off, seed_random_numbers,
-    stop_waiting,
+    bind_to_thread, empty_folder, free_bytes, mount_system, power_off, print_to,
+    seed_random_numbers, stop_waiting,
 };
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,

@@ -176,7 +176,7 @@ mod _core {
     #[pymodule_export]
     use super::virtual_kernel::{
         VirtualKernelError, check_on_virtual_kernel, follow_on_virtual_kernel,
-        run_on_virtual_kernel,
+        run_on_virtual_kernel, run_shell_on_virtual_kernel,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

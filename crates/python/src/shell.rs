@@ -13,7 +13,9 @@ mod linux {
     use crate::simulation::{Progress, capture_files, experiment, guarded};
     use crate::tables::Table;
     use fairwind_hosts::HostCommand;
-    use fairwind_shell::{self as shell, Outcome, ShellAddresses, ShellPlan, User};
+    use fairwind_shell::{
+        self as shell, Outcome, REPORT_INTERVAL, ShellAddresses, ShellPlan, User,
+    };
     use pyo3::prelude::*;
     use std::net::IpAddr;
 
@@ -47,13 +49,17 @@ mod linux {
             user: asked.user.map(|(name, user, group)| User { name, user, group }),
             is_measured: asked.folder.is_some() || asked.progress.is_some(),
             live: asked.progress.map(|it| it.get().control().live().clone()).unwrap_or_default(),
+            report_interval: REPORT_INTERVAL,
         };
         let mut words = asked.host_command.into_iter();
         let command = HostCommand {
             program: words.next().unwrap_or_default().into(),
             arguments: words.map(Into::into).collect(),
         };
-        let report = |all: &ShellAddresses| Python::attach(|py| report(py, &opened, all));
+        let report = |all: &ShellAddresses| {
+            Python::attach(|py| report(py, &opened, all));
+            Ok(())
+        };
         let run = || Ok(shell::run(&plan, &command, files, report)?);
         let outcome = py.detach(|| guarded(plan.seed, run));
         result(py, &outcome.map_err(|failure| failed(&failure, asked.folder))?)

@@ -5,7 +5,8 @@ use crate::simulation::Progress;
 use crate::tables::Table;
 use crate::testbed::{described, warn};
 use fairwind_virtual_kernel::{
-    Answer, Control, ExperimentTask, InstanceError, ScriptTask, Task, VirtualKernel,
+    Answer, Control, ExperimentTask, InstanceError, ProgramTask, ScriptTask, Task, TransferTable,
+    VirtualKernel,
 };
 use pyo3::create_exception;
 use pyo3::prelude::*;
@@ -47,9 +48,7 @@ pub(crate) fn run_on_virtual_kernel<'py>(
     let answer = answer.map_err(|error| exception(&error, capture))?;
     let Answer::Ran(ran) = answer else { return Err(unexpected()) };
     warn(py, ran.remarks)?;
-    let tables: Option<Vec<_>> =
-        ran.tables.into_iter().map(fairwind_virtual_kernel::TransferTable::into_measured).collect();
-    Table::by_name(py, &tables.ok_or_else(unexpected)?)
+    tables(py, ran.tables)
 }
 
 /// What a kernel in virtual time makes of experiments, one JSON text for all: a list of objects as of
@@ -62,7 +61,9 @@ pub(crate) fn check_on_virtual_kernel(
     folder: &str,
 ) -> PyResult<String> {
     let task = Task::Check(experiments.into_iter().map(named).collect());
-    let Answer::Checked(checked) = ask(py, kernel, task, folder)? else { return Err(unexpected()) };
+    let Answer::Checked(checked) = ask(py, kernel, task, NO_SEED, folder)? else {
+        return Err(unexpected());
+    };
     Ok(checked.iter().map(described).collect::<serde_json::Value>().to_string())
 }
 
@@ -83,7 +84,9 @@ pub(crate) fn follow_on_virtual_kernel<'py>(
         Ok(ScriptTask { file: absolute(&file)?, text, definitions, options })
     };
     let task = Task::Scripts(scripts.into_iter().map(script).collect::<PyResult<_>>()?);
-    let Answer::Followed(all) = ask(py, kernel, task, folder)? else { return Err(unexpected()) };
+    let Answer::Followed(all) = ask(py, kernel, task, NO_SEED, folder)? else {
+        return Err(unexpected());
+    };
     let each = all.into_iter().map(|script| {
         let answer = PyDict::new(py);
         answer.set_item("outcome", script.verdict)?;
@@ -95,15 +98,50 @@ pub(crate) fn follow_on_virtual_kernel<'py>(
     each.collect()
 }
 
+/// Runs a program behind the path of a resolved experiment on a kernel in virtual time, until it ends; results are as of
+/// `run_shell`. `outside` are commands of a shell that run at the other end. `folder` does not exist yet; captures go to
+/// `report`, where it is given.
+#[pyfunction]
+#[pyo3(signature = (kernel, experiment_json, seed, program, outside, folder, *, report=None))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn run_shell_on_virtual_kernel<'py>(
+    py: Python<'py>,
+    kernel: (PathBuf, PathBuf),
+    experiment_json: String,
+    seed: u64,
+    program: Vec<String>,
+    outside: Vec<String>,
+    folder: &str,
+    report: Option<PathBuf>,
+) -> PyResult<(i32, Option<String>, Bound<'py, PyDict>)> {
+    let directory = absolute(Path::new("."))?;
+    let report = report.as_deref().map(absolute).transpose()?;
+    let task = ProgramTask { experiment_json, seed, program, outside, directory, report };
+    let answer = ask(py, kernel, Task::Program(task), seed, folder)?;
+    let Answer::Ended(ended) = answer else { return Err(unexpected()) };
+    Ok((ended.code, ended.not_started, tables(py, ended.tables)?))
+}
+
+fn tables(py: Python<'_>, tables: Vec<TransferTable>) -> PyResult<Bound<'_, PyDict>> {
+    let measured: Option<Vec<_>> = tables.into_iter().map(TransferTable::into_measured).collect();
+    Table::by_name(py, &measured.ok_or_else(unexpected)?)
+}
+
 /// Has an instance answer in a thread of its own, while this one looks for Ctrl-C.
-fn ask(py: Python<'_>, kernel: (PathBuf, PathBuf), task: Task, folder: &str) -> PyResult<Answer> {
+fn ask(
+    py: Python<'_>,
+    kernel: (PathBuf, PathBuf),
+    task: Task,
+    seed: u64,
+    folder: &str,
+) -> PyResult<Answer> {
     let kernel = virtual_kernel(kernel);
     let control = fairwind_simulation::Control::default();
     let (control, path) = (&control, Path::new(folder));
     std::thread::scope(|scope| {
         #[expect(clippy::disallowed_methods, reason = "a person waits, in real time")]
         let pause = || std::thread::sleep(std::time::Duration::from_millis(5));
-        let asked = scope.spawn(move || kernel.perform(task, NO_SEED, path, control));
+        let asked = scope.spawn(move || kernel.perform(task, seed, path, control));
         while !asked.is_finished() {
             py.detach(pause);
             if let Err(interrupted) = py.check_signals() {

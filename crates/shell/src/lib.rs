@@ -24,6 +24,7 @@ mod inside;
 mod outside;
 mod session;
 
+pub use fairwind_recorder::REPORT_INTERVAL;
 pub use inside::User;
 pub use session::{Outcome, ShellAddresses, ShellPlan, run};
 

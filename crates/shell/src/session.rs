@@ -12,12 +12,12 @@ use fairwind_hosts::HostCommand;
 use fairwind_linux::{self as linux, KernelError, MonotonicClock, Reaper, RunName};
 use fairwind_measure::{Lateness, Settings, Tables};
 use fairwind_network::NodeId;
-use fairwind_recorder::{REPORT_INTERVAL, Recorder, RecorderParts};
+use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
     Port, RoutedPacket, Router, RouterControl, RouterError, RouterParts, lateness_bound,
 };
 use fairwind_scenario::{Experiment, RouterKind};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
@@ -53,12 +53,12 @@ pub struct Outcome {
 /// Runs a program behind a path until it ends; calls `opened` with its addresses before it starts.
 ///
 /// # Errors
-/// If the path cannot be set up or kept up, or a capture cannot be written.
+/// If the path cannot be set up or kept up, a capture cannot be written, or `opened` fails.
 pub fn run(
     plan: &ShellPlan,
     command: &HostCommand,
     captures: CaptureFiles,
-    opened: impl FnOnce(&ShellAddresses),
+    opened: impl FnOnce(&ShellAddresses) -> Result<(), KernelError>,
 ) -> Result<Outcome, ShellError> {
     let path = Path::new(plan, captures)?;
     let network = HostNetwork::read()?;
@@ -74,7 +74,7 @@ pub fn run(
         outside: outside.ends.iter().map(|ends| ends.outside).collect(),
         inside: outside.ends.iter().map(|ends| ends.inside).collect(),
         remarks: uplink.remarks.clone(),
-    });
+    })?;
     session.run_until_end(plan, path, outside.device)
 }
 
@@ -205,6 +205,9 @@ pub struct ShellPlan {
     pub is_measured: bool,
     /// Where counts of the program's flows go while somebody watches.
     pub live: Arc<LiveView>,
+    /// How often the router reports what it has seen;
+    /// [`REPORT_INTERVAL`](crate::REPORT_INTERVAL) in real time.
+    pub report_interval: Span,
 }
 
 /// The two devices.
@@ -268,7 +271,7 @@ impl Path {
             settings,
             captures: self.captures,
             snap: Vec::new(),
-            interval: REPORT_INTERVAL,
+            interval: plan.report_interval,
             live: plan.live.clone(),
         };
         let (recorder, mut observations, _) =

@@ -1,6 +1,7 @@
 //! One kernel in virtual time: a process of User-Mode Linux, from its command line to its end.
 
 use crate::console::Console;
+use crate::printed::Printed;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
     VersionedTask,
@@ -18,6 +19,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// What an instance has of memory for itself, and for each connection of its experiment.
 const MEMORY_BYTES: u64 = 512 << 20;
 const MEMORY_BYTES_PER_CONNECTION: u64 = 3 << 19;
+/// What an instance with programs of any kind has.
+const MEMORY_BYTES_OF_PROGRAMS: u64 = 2 << 30;
 /// The wall clock at which every instance begins, in nanoseconds since 1970.
 const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
 /// Where an instance finds programs such as `ip`.
@@ -106,6 +109,8 @@ pub struct Instance {
     ended: OwnedFd,
     output: ChildStdout,
     console: Console,
+    /// What a program in it prints, if the task has one.
+    printed: Option<Printed>,
     folder: PathBuf,
     /// Ends processes of the instance that a killed kernel leaves, also when this command is killed.
     reaper: Option<Reaper>,
@@ -128,11 +133,15 @@ impl VirtualKernel {
     ) -> Result<Answer, InstanceError> {
         let removed = RemovedFolder::make(folder)?;
         let memory = memory_bytes(&task);
+        let printed = match &task {
+            Task::Program(_) => Some(Printed::make(folder).map_err(at(folder))?),
+            Task::Check(_) | Task::Run { .. } | Task::Scripts(_) => None,
+        };
         let asked = VersionedTask { version: TASK_VERSION, task };
         let text = serde_json::to_vec(&asked).map_err(|error| at(folder)(error.into()))?;
         let file = folder.join(TASK_FILE);
         fs::write(&file, text).map_err(at(&file))?;
-        let answer = Instance::start(self, folder, seed, memory)?.follow(control);
+        let answer = Instance::start(self, folder, seed, memory, printed)?.follow(control);
         drop(removed);
         match answer? {
             Answer::Failed(failure) => Err(InstanceError::Task(failure)),
@@ -174,16 +183,20 @@ impl Instance {
         folder: &Path,
         seed: u64,
         memory: u64,
+        printed: Option<Printed>,
     ) -> Result<Self, InstanceError> {
         let program = kernel.program.display().to_string();
         let failed = |reason: String| InstanceError::Start { program: program.clone(), reason };
         let refused = |error: KernelError| failed(error.to_string());
         let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
         let processor = Processor::lease();
+        let lines = printed.as_ref().map(Printed::arguments).transpose().map_err(refused)?;
+        let lines = lines.unwrap_or_default();
         let mut child = processor
-            .pin(&mut kernel.command(folder, seed, memory)?)
+            .pin(kernel.command(folder, seed, memory)?.args(lines.iter().map(|(line, _)| line)))
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
+        drop(lines);
         reaper.undo(&format!("kill -9 -- -{}", child.id())).map_err(refused)?;
         let output = child.stdout.take().ok_or_else(|| failed("it has no output".to_owned()))?;
         linux::stop_waiting(&output).map_err(refused)?;
@@ -195,6 +208,7 @@ impl Instance {
             ended,
             output,
             console,
+            printed,
             folder,
             reaper: Some(reaper),
             _processor: processor,
@@ -211,7 +225,11 @@ impl Instance {
             } else {
                 linux::wait_readable(&[&self.ended], GLANCE);
             }
-            if let Ok(Some(status)) = self.child.try_wait() {
+            let ended = self.child.try_wait();
+            if let Some(printed) = &mut self.printed {
+                printed.pass_on();
+            }
+            if let Ok(Some(status)) = ended {
                 self.console.read(&mut self.output);
                 return self.answer(&status.to_string());
             }
@@ -328,6 +346,7 @@ fn memory_bytes(task: &Task) -> u64 {
             MEMORY_BYTES + connections(experiment).saturating_mul(MEMORY_BYTES_PER_CONNECTION)
         }
         Task::Check(_) | Task::Scripts(_) => MEMORY_BYTES,
+        Task::Program(_) => MEMORY_BYTES_OF_PROGRAMS,
     }
 }
 

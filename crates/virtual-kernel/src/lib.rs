@@ -11,16 +11,20 @@
 //! | `task` | what a worker is asked to do, and what it answers |
 //! | `transfer` | measured tables as bytes |
 //! | [`worker`] | the first process of an instance |
+//! | `program` | a real program behind an emulated path, inside an instance |
+//! | `printed` | what programs in an instance print |
 
 mod console;
 mod instance;
+mod printed;
+mod program;
 mod task;
 mod transfer;
 pub mod worker;
 
 pub use instance::{Instance, InstanceError, VirtualKernel};
 pub use task::{
-    Answer, Control, ExperimentTask, FailureKind, RunAnswer, ScriptAnswer, ScriptTask, Task,
-    TaskFailure,
+    Answer, Control, ExperimentTask, FailureKind, ProgramAnswer, ProgramTask, RunAnswer,
+    ScriptAnswer, ScriptTask, Task, TaskFailure,
 };
 pub use transfer::TransferTable;

@@ -41,6 +41,8 @@ pub enum Task {
     },
     /// Follow packetdrill scripts, one after the other.
     Scripts(Vec<ScriptTask>),
+    /// Run a program behind a path until it ends.
+    Program(ProgramTask),
 }
 
 /// A resolved experiment.
@@ -74,6 +76,23 @@ pub struct ScriptTask {
     pub options: Vec<(String, Option<String>)>,
 }
 
+/// A program behind a path, and the programs outside that it talks to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProgramTask {
+    /// The path, a resolved experiment in JSON.
+    pub experiment_json: String,
+    /// Seed of the path and of the kernel.
+    pub seed: u64,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// Commands of a shell, started outside before the program.
+    pub outside: Vec<String>,
+    /// The folder that all of them begin in.
+    pub directory: String,
+    /// The folder of captures, if the program's flows are measured.
+    pub report: Option<String>,
+}
+
 /// What a worker answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Answer {
@@ -83,6 +102,8 @@ pub enum Answer {
     Ran(RunAnswer),
     /// To [`Task::Scripts`], in the order of the scripts.
     Followed(Vec<ScriptAnswer>),
+    /// To [`Task::Program`].
+    Ended(ProgramAnswer),
     /// It could not be done.
     Failed(TaskFailure),
 }
@@ -94,6 +115,17 @@ pub struct RunAnswer {
     pub tables: Vec<TransferTable>,
     /// What they lack, and why.
     pub remarks: Vec<String>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgramAnswer {
+    /// Its exit code, as of [`Outcome`](fairwind_shell::Outcome).
+    pub code: i32,
+    /// Why it could not be started.
+    pub not_started: Option<String>,
+    /// The measures of its flows, if they were asked for, and the path's lateness.
+    pub tables: Vec<TransferTable>,
 }
 
 /// How one script ended.

@@ -3,6 +3,7 @@
 //! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
 //! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
 
+use crate::program;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
     ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
@@ -30,13 +31,15 @@ use std::time::Duration;
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
 /// The variable with the seed of the kernel's random numbers.
 pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
+/// Where a kernel prints its own messages.
+const CONSOLE: &str = "/dev/console";
 /// What a host process is started with.
 const HOST_ARGUMENT: &str = "host";
 /// How long the kernel is up before the task begins. Near the zero of its clocks a kernel does what nobody sees, such as
 /// SYN cookies with options from before that (`cookie_init_timestamp`).
 const SETTLING_TIME: Span = Span::from_secs(10);
 /// How often the router reports what it has seen: each report costs some system calls.
-const REPORT_INTERVAL: Span = Span::from_millis(500);
+pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(500);
 /// Reports of progress per run.
 const REPORTS: u32 = 100;
 
@@ -53,7 +56,11 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Is the first process of an instance, or one of its hosts.
 pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == HOST_ARGUMENT) {
-        return hosts::serve();
+        let words: Vec<String> = std::env::args().collect();
+        return match fairwind_shell::serve(&words) {
+            Some(code) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+            None => hosts::serve(),
+        };
     }
     let (Some(folder), 1) = (std::env::var_os(FOLDER_VARIABLE), std::process::id()) else {
         eprintln!(
@@ -74,8 +81,9 @@ pub fn main() -> ExitCode {
         store(&answer.unwrap_or_else(Answer::Failed))
     });
     if let Err(failure) = done {
-        // Nothing could be written, so only the console is left.
-        eprintln!("{FAILURE_MARK}{}", serde_json::to_string(&failure).unwrap_or_default());
+        // No file could be written, so only the console is left.
+        let line = serde_json::to_string(&failure).unwrap_or_default();
+        let _ = fs::write(CONSOLE, format!("{FAILURE_MARK}{line}\n"));
     }
     linux::power_off();
     ExitCode::FAILURE
@@ -121,8 +129,8 @@ fn work() -> Result<Answer, TaskFailure> {
     match asked.task {
         Task::Check(experiments) => {
             let checked = experiments.iter().map(|one| {
-                let checked = fairwind_testbed::check(&experiment(one)?, &controls(one));
-                Ok(checked)
+                let experiment = experiment(&one.experiment_json)?;
+                Ok(fairwind_testbed::check(&experiment, &controls(one)))
             });
             checked.collect::<Result<_, _>>().map(Answer::Checked)
         }
@@ -133,11 +141,17 @@ fn work() -> Result<Answer, TaskFailure> {
             hide_temporary_files(&scripts)?;
             scripts.iter().map(follow).collect::<Result<_, _>>().map(Answer::Followed)
         }
+        Task::Program(task) => program::run(&task).map(Answer::Ended),
     }
 }
 
-fn experiment(task: &ExperimentTask) -> Result<Experiment, TaskFailure> {
-    serde_json::from_str(&task.experiment_json)
+/// The command that starts a host or a role of a shell: this program with another argument.
+pub(crate) fn host_command() -> HostCommand {
+    HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] }
+}
+
+pub(crate) fn experiment(json: &str) -> Result<Experiment, TaskFailure> {
+    serde_json::from_str(json)
         .map_err(|error| TaskFailure::experiment(format!("not a resolved experiment: {error}")))
 }
 
@@ -160,9 +174,8 @@ fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
 }
 
 fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, TaskFailure> {
-    let experiment = experiment(task)?;
-    let command =
-        HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] };
+    let experiment = experiment(&task.experiment_json)?;
+    let command = host_command();
     let failed = |error: RunError| match error.storage() {
         Some(storage) => TaskFailure::storage(storage, &captures.display().to_string()),
         None => TaskFailure::experiment(error.to_string()),
@@ -183,7 +196,10 @@ fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, T
 }
 
 /// The files of the captures that an experiment asks for.
-fn capture_files(experiment: &Experiment, folder: &Path) -> Result<CaptureFiles, TaskFailure> {
+pub(crate) fn capture_files(
+    experiment: &Experiment,
+    folder: &Path,
+) -> Result<CaptureFiles, TaskFailure> {
     let Some(wanted) = &experiment.capture else { return Ok(CaptureFiles::default()) };
     let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, TaskFailure> {
         if !wanted.points.contains(&point) {

@@ -12,6 +12,9 @@ import typer
 from fairwind.cli.output import complain, log
 from fairwind.cli.settings import Settings, settings_of
 from fairwind.engine.core import ScenarioError
+from fairwind.engine.engines import Kernel
+from fairwind.engine.selection import engine_named
+from fairwind.engine.virtual import VirtualKernel
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, Scenario, load
 from fairwind.shell import (
@@ -88,13 +91,31 @@ Capture = Annotated[
     bool,
     typer.Option("--capture", help="With --report: capture at the program (sender) and outside."),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of random losses.")]
+Seed = Annotated[
+    int, typer.Option(help="Seed of random losses, and of the kernel's random numbers with --on.")
+]
 Live = Annotated[
     bool,
     typer.Option(
         "--live",
         help="Show goodput, RTT, losses and queues below the program's output; without a "
         "terminal, a line a second.",
+    ),
+]
+On = Annotated[
+    str,
+    typer.Option(
+        metavar="KERNEL",
+        help="kernel: the running one, in real time, as root; or a built kernel in virtual time "
+        "(`fairwind kernel list`), without root.",
+    ),
+]
+Outside = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="With a built kernel: start this command of a shell at the other end of the path, a "
+        "second before the program, such as 'iperf3 -s'. Repeatable.",
     ),
 ]
 Quiet = Annotated[
@@ -119,20 +140,29 @@ def shell(
     capture: Capture = False,
     seed: Seed = 1,
     live: Live = False,
+    on: On = "kernel",
+    outside: Outside = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a program behind an emulated path (needs root) and exit with its exit code.
+    """Run a program behind an emulated path and exit with its exit code.
 
     The program runs in a network namespace, and all its packets pass the path. The machine outside
-    has the address in $FAIRWIND_OUTSIDE.
+    has the address in $FAIRWIND_OUTSIDE. On the running kernel this needs root.
     """
     path = PathOptions(rate, rtt, queue, loss, mtu, reverse_rate, reverse_queue, reverse_loss)
     if capture and report is None:
         raise FairwindError("--capture needs a folder", "name one with --report")
     chosen = _scenario(scenario, path, settings or [], capture=capture)
     chosen = chosen.with_settings({"seed": str(seed)})
+    kernel = _kernel(on, program, outside or [])
+    if live and kernel is not None:
+        raise FairwindError(
+            f"--live shows no program on {on}, which runs faster than one can look",
+            "leave --live out, or write its measures with --report",
+        )
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
-    wanted = ShellSettings(words, caller(os.environ), report)
+    user = caller(os.environ) if kernel is None else None
+    wanted = ShellSettings(words, user, report, kernel, tuple(outside or []))
     plan = _checked(chosen, None if scenario else path)
     ended = _run(plan, wanted, None if quiet else _print_place, is_live=live)
     if ended.not_started is not None:
@@ -156,6 +186,31 @@ def _run(
     progress = new_progress()
     with shown_live(Console(stderr=True), progress):
         return run_shell(plan, wanted, opened, progress)
+
+
+def _kernel(on: str, program: list[str] | None, outside: list[str]) -> VirtualKernel | None:
+    """Find the kernel in virtual time that is named, none for the running one."""
+    match engine_named(on):
+        case VirtualKernel() as kernel:
+            if not program:
+                raise FairwindError(
+                    f"--on {on}: programs on a kernel in virtual time have no standard input, so "
+                    "a shell would end at once",
+                    "name a program behind --, such as -- sh -c 'ping -c 3 $FAIRWIND_OUTSIDE'",
+                )
+            return kernel
+        case Kernel() if outside:
+            raise FairwindError(
+                "--outside starts a command on a kernel in virtual time",
+                "start it yourself before the shell, or choose --on linux-VERSION",
+            )
+        case Kernel():
+            return None
+        case _:
+            raise FairwindError(
+                f"--on {on}: no real program runs there",
+                "choose --on kernel, or a built kernel such as --on linux-6.12",
+            )
 
 
 def _scenario(

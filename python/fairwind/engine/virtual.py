@@ -9,7 +9,7 @@ import hashlib
 import json
 import platform
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,43 @@ class VirtualKernel:
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
         return frames_of(tables)
+
+    def run_program(
+        self,
+        cell: Experiment,
+        seed: int,
+        program: Sequence[str],
+        outside: Sequence[str],
+        report: Path | None,
+    ) -> tuple[int, str | None, dict[str, _core.Table]]:
+        """Run a program behind the path of an experiment until it ends.
+
+        What it prints appears on this process' standard output and standard error.
+
+        Parameters
+        ----------
+        program : sequence of str
+            The program and its arguments.
+        outside : sequence of str
+            Commands of a shell that start at the other end of the path before it.
+        report : Path, optional
+            The folder of captures, if its flows are measured.
+
+        Returns
+        -------
+        tuple
+            Exit code, why the program could not be started, and tables of the core.
+        """
+        with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
+            return _core.run_shell_on_virtual_kernel(
+                self._programs(),
+                cell.experiment_json,
+                seed,
+                list(program),
+                list(outside),
+                f"{folder}/instance",
+                report=report,
+            )
 
     def _programs(self) -> tuple[Path, Path]:
         return self._kernel.program, worker()

@@ -38,6 +38,7 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
         user: None,
         is_measured: false,
         live: Arc::default(),
+        report_interval: shell::REPORT_INTERVAL,
     };
     let command = HostCommand { program: std::env::current_exe()?, arguments: Vec::new() };
     let outcome = shell::run(&plan, &command, CaptureFiles::default(), |opened| {
@@ -48,6 +49,7 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
         for remark in &opened.remarks {
             eprintln!("note: {remark}");
         }
+        Ok(())
     })?;
     if let Some(reason) = outcome.not_started {
         eprintln!("error: {reason}");

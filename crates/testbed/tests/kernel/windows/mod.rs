@@ -232,7 +232,9 @@ fn invalid_options_are_refused_with_advice() {
     assert!(error.starts_with("/nonexistent/group: No such file"), "{error}");
     assert!(error.contains(&root), "{error}");
     let error = start_in("/tmp");
-    assert!(error.starts_with("/tmp is not a control group of version 2") && error.ends_with(&root));
+    assert!(
+        error.starts_with("/tmp is not a control group of version 2") && error.ends_with(&root)
+    );
     let error = start_in("/proc/self/status");
     assert!(error.contains("not a directory"), "{error}");
     let none = WindowOptions { entries: 0, ..EXACT };
