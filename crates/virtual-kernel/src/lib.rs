@@ -11,10 +11,12 @@
 //! | `task` | what a worker is asked to do, and what it answers |
 //! | `transfer` | measured tables as bytes |
 //! | [`worker`] | the first process of an instance |
+//! | `inside` | what experiments and programs in an instance have in common |
 //! | `program` | a real program behind an emulated path, inside an instance |
 //! | `printed` | what programs in an instance print |
 
 mod console;
+mod inside;
 mod instance;
 mod printed;
 mod program;

@@ -3,8 +3,8 @@
 //! What is outside of the path is the instance's first network namespace, in which nothing runs but what the task
 //! starts there. Programs print to two serial lines of the kernel, which end in files of the machine.
 
+use crate::inside::{REPORT_INTERVAL, capture_files, experiment, host_command};
 use crate::task::{ProgramAnswer, ProgramTask, TaskFailure};
-use crate::worker::{REPORT_INTERVAL, capture_files, experiment, host_command};
 use fairwind_assembly::CaptureFiles;
 use fairwind_linux::{self as linux, KernelError};
 use fairwind_shell::{self as shell, ShellAddresses, ShellError, ShellPlan};

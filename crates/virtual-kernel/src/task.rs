@@ -6,7 +6,7 @@ use fairwind_testbed::CheckReport;
 use serde::{Deserialize, Serialize};
 
 /// Version of both files; a worker of another version refuses the task.
-pub(crate) const TASK_VERSION: u32 = 2;
+pub(crate) const TASK_VERSION: u32 = 3;
 /// The task, in JSON.
 pub(crate) const TASK_FILE: &str = "task.json";
 /// The answer, in postcard; it appears complete or not at all.

@@ -3,18 +3,18 @@
 //! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
 //! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
 
+use crate::inside::{HOST_ARGUMENT, REPORT_INTERVAL, capture_files, experiment, host_command};
 use crate::program;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
     ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
 };
-use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_hosts::{self as hosts, HostCommand};
+use fairwind_assembly::Control;
+use fairwind_hosts as hosts;
 use fairwind_kernel_packetdrill::{self as packetdrill, KernelOptions};
 use fairwind_kernel_settings::controls::{ControlObject, available};
 use fairwind_linux as linux;
 use fairwind_packetdrill::{OptionLine, RunOptions};
-use fairwind_scenario::{CapturePoint, Experiment};
 use fairwind_tcp::Profile;
 use fairwind_testbed::{KernelRun, RunError};
 use fairwind_units::Span;
@@ -33,13 +33,9 @@ pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
 pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
 /// Where a kernel prints its own messages.
 const CONSOLE: &str = "/dev/console";
-/// What a host process is started with.
-const HOST_ARGUMENT: &str = "host";
 /// How long the kernel is up before the task begins. Near the zero of its clocks a kernel does what nobody sees, such as
 /// SYN cookies with options from before that (`cookie_init_timestamp`).
 const SETTLING_TIME: Span = Span::from_secs(10);
-/// How often the router reports what it has seen: each report costs some system calls.
-pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(500);
 /// Reports of progress per run.
 const REPORTS: u32 = 100;
 
@@ -145,16 +141,6 @@ fn work() -> Result<Answer, TaskFailure> {
     }
 }
 
-/// The command that starts a host or a role of a shell: this program with another argument.
-pub(crate) fn host_command() -> HostCommand {
-    HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] }
-}
-
-pub(crate) fn experiment(json: &str) -> Result<Experiment, TaskFailure> {
-    serde_json::from_str(json)
-        .map_err(|error| TaskFailure::experiment(format!("not a resolved experiment: {error}")))
-}
-
 /// Congestion controls by name: no program can be loaded into a User-Mode Linux kernel. In the place of the
 /// repository's algorithms in C stand the kernel's own of the same names.
 fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
@@ -192,25 +178,6 @@ fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, T
     Ok(RunAnswer {
         tables: outcome.tables.tables.into_iter().map(Into::into).collect(),
         remarks: outcome.remarks,
-    })
-}
-
-/// The files of the captures that an experiment asks for.
-pub(crate) fn capture_files(
-    experiment: &Experiment,
-    folder: &Path,
-) -> Result<CaptureFiles, TaskFailure> {
-    let Some(wanted) = &experiment.capture else { return Ok(CaptureFiles::default()) };
-    let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, TaskFailure> {
-        if !wanted.points.contains(&point) {
-            return Ok(None);
-        }
-        let file = File::create(folder.join(name));
-        Ok(Some(Box::new(file.map_err(|error| TaskFailure::storage(&error, name))?)))
-    };
-    Ok(CaptureFiles {
-        sender: create(CapturePoint::Sender, "sender.pcapng")?,
-        receiver: create(CapturePoint::Receiver, "receiver.pcapng")?,
     })
 }
 
