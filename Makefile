@@ -95,7 +95,7 @@ study-pages: build ## run all reduced studies and look at their pages in Chromiu
 # a quiet machine; AGAIN=1 measures them anew, PAGE=1 only writes the page.
 validity: SCENARIOS :=
 validity: build ## measure the agreement of simulator and kernels (root for the running kernel; hours the first time)
-	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(ENGINES),--engines $(ENGINES)) $(if $(MOST),--most $(MOST)) \
+	$(BIN)/python -m fairwind_studies.validity $(SCENARIOS) $(if $(ENGINES),--engines $(ENGINES)) $(if $(MOST),--most $(MOST)) \
 	    $(if $(AGAIN),--again) $(if $(PAGE),--page-only) --runs $(RUNS)/validity
 
 # A folder with the scripts, or the version of Debian's package linux-source that they are taken from.

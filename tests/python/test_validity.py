@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import math
 import tomllib
@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from fairwind import _core
-from fairwind.engine.engines import Refusal
-from fairwind.engine.selection import engine_named
-from fairwind.errors import FairwindError
-from fairwind.scenario import Plan, load
-from fairwind.statistics import welch_difference
-from fairwind.validity import (
+from fairwind_studies.validity import (
     SIMULATOR,
     TOLERANCES,
     Difference,
@@ -36,6 +29,13 @@ from fairwind.validity import (
     punctual_jobs,
     stored,
 )
+
+from fairwind import _core
+from fairwind.engine.engines import Refusal
+from fairwind.engine.selection import engine_named
+from fairwind.errors import FairwindError
+from fairwind.scenario import Plan, load
+from fairwind.statistics import welch_difference
 from made_up import ScriptedEngine, plan
 
 ROOT = Path(__file__).parents[2]
@@ -386,12 +386,7 @@ def test_stored_values_belong_to_scenarios():
 
 
 def test_tool_can_be_imported_without_running_anything():
-    place = ROOT / "tools" / "validity.py"
-    specification = importlib.util.spec_from_file_location("validity_tool", place)
-    assert specification is not None
-    assert specification.loader is not None
-    tool = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(tool)
+    tool = importlib.import_module("fairwind_studies.validity.__main__")
     assert tool._chosen(["thin-alone"], ["thin-alone"]) == ["thin-alone"]
     with pytest.raises(FairwindError, match="there is no scenario 'x'"):
         tool._chosen(["x"], ["thin-alone"])

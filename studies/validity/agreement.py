@@ -12,7 +12,8 @@ import numpy as np
 from fairwind.results.summary import HARDLY_ANY_PACKETS, unit_of
 from fairwind.statistics import paired_difference
 from fairwind.statistics.inference import standard_error, t_quantile
-from fairwind.validity.record import Measured, Rows, Summary, Values
+
+from .record import Measured, Rows, Summary, Values
 
 SIMULATOR = "simulation"
 """The engine that the others are compared with."""

@@ -12,8 +12,9 @@ from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.quantities import parse_bits_per_second
 from fairwind.scenario import Plan, Scenario
-from fairwind.validity.agreement import SIMULATOR, TOLERANCES, Verdict, agreements
-from fairwind.validity.record import Measured, Record
+
+from .agreement import SIMULATOR, TOLERANCES, Verdict, agreements
+from .record import Measured, Record
 
 FULL_PACKET_BITS = 12_000
 PUNCTUAL_PACKETS_PER_SECOND = 4000

@@ -1,7 +1,7 @@
 """Measure how far simulator and kernels agree, and write docs/validity.md: `make validity`.
 
-    python tools/validity.py [NAME...] [--engines NAMES] [--most N] [--jobs N] [--again]
-                             [--page-only] [--runs DIR]
+    python -m fairwind_studies.validity [NAME...] [--engines NAMES] [--most N] [--jobs N] [--again]
+                                        [--page-only] [--runs DIR]
 
 Scenarios are the files of studies/validity; without names all of them are looked at. Engines are
 the running kernel (kernel; needs root and real time) and built kernels (linux-6.12, ...; neither).
@@ -25,7 +25,8 @@ from fairwind.cli.progress import shown_progress
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.scenario import load
-from fairwind.validity import (
+
+from . import (
     MOST_RUNS,
     SIMULATOR,
     Record,
@@ -36,7 +37,7 @@ from fairwind.validity import (
     stored,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "studies" / "validity"
 VALUES = SCENARIOS / "measured"
 REMARKS = SCENARIOS / "remarks.toml"

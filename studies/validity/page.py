@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fairwind.compare import interval, percent
 from fairwind.results.summary import significant, title_of, unit_of, with_uncertainty
-from fairwind.validity.agreement import (
+
+from .agreement import (
     SIMULATOR,
     TOLERANCES,
     Agreement,
@@ -16,8 +17,8 @@ from fairwind.validity.agreement import (
     agreements,
     count,
 )
-from fairwind.validity.measuring import MOST_RUNS
-from fairwind.validity.record import Measured, Record
+from .measuring import MOST_RUNS
+from .record import Measured, Record
 
 Remarks = Mapping[str, Mapping[str, str]]
 """By scenario, then by measure or by ``name.measure``: why a row stays apart or undecided."""
