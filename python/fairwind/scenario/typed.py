@@ -64,7 +64,7 @@ SharedOpenings: TypeAlias = "Literal['incoming', 'all']"
 """Connections that use the memory."""
 
 SharingPolicy: TypeAlias = "Literal['off', 'classic', 'rfc9040', 'tcp-metrics', 'careful-resume']"
-"""How a host shares what its connections found out."""
+"""How connections of a host share what they learned about the path."""
 
 StartPattern: TypeAlias = "Literal['even', 'random']"
 """How the starts of a group's flows are spread."""
@@ -96,7 +96,7 @@ class CaptureSettings(TypedDict, total=False):
 
 class CarrierSettings(TypedDict, total=False):
     """Frames of slots shared by terminals, and the master that assigns the slots (demand-
-    assigned TDMA, as in DVB-RCS). Unless said, those of the Skyplex platform."""
+    assigned TDMA, as in DVB-RCS). Defaults are those of the Skyplex platform."""
 
     allocation_period: "Span | str"
     """Time from one plan of the master to its next; default: a frame."""
@@ -130,7 +130,7 @@ class ChanceSettings(TypedDict, total=False):
     probability: Required["Ratio | str"]
     """Probability for each packet."""
     correlation: "Ratio | str"
-    """How much of the last draw is in the next one. Default: "0 ppb"."""
+    """Correlation of each draw with the previous one. Default: "0 ppb"."""
 
 
 NamedCongestionSettings: TypeAlias = "Mapping[str, int | float | bool | str]"
@@ -190,7 +190,7 @@ class ParetoByteDistributionSettings(TypedDict, total=False):
     """Smallest value that is drawn."""
     shape: Required["float"]
     """How heavy the tail is: the smaller, the heavier. The mean is `min * shape / (shape - 1)`;
-    with 1 or less there is none."""
+    with 1 or less it is infinite."""
 
 
 class BoundedParetoByteDistributionSettings(TypedDict, total=False):
@@ -271,7 +271,7 @@ class ParetoSpanDistributionSettings(TypedDict, total=False):
     """Smallest value that is drawn."""
     shape: Required["float"]
     """How heavy the tail is: the smaller, the heavier. The mean is `min * shape / (shape - 1)`;
-    with 1 or less there is none."""
+    with 1 or less it is infinite."""
 
 
 class BoundedParetoSpanDistributionSettings(TypedDict, total=False):
@@ -352,7 +352,7 @@ class ParetoCountDistributionSettings(TypedDict, total=False):
     """Smallest value that is drawn."""
     shape: Required["float"]
     """How heavy the tail is: the smaller, the heavier. The mean is `min * shape / (shape - 1)`;
-    with 1 or less there is none."""
+    with 1 or less it is infinite."""
 
 
 class BoundedParetoCountDistributionSettings(TypedDict, total=False):
@@ -437,8 +437,9 @@ class FlowsSettings(_FlowsSettings, total=False):
     count: "int"
     """Number of flows. Default: 1."""
     receiver_tcp: "TcpSettings"
-    """TCP of the other hosts; default: the first ones' profile, their congestion control where
-    that lives by marks (dctcp), and all their settings where data goes both ways."""
+    """TCP of the hosts that accept the connections; default: the profile of `tcp`, its
+    congestion control if that needs ECN marks (dctcp), and all of its settings if data goes
+    both ways."""
     rtt: "Span | str"
     """RTT of the group without queues; at least that of the path, delays of impairments
     included. Only with a path."""
@@ -519,9 +520,9 @@ class JitterSettings(TypedDict, total=False):
     distribution: "JitterDistribution"
     """Distribution; default: `uniform`, or `table` if a table is given."""
     file: "str"
-    """Instead of the table: name of a file with one as netem's are written (`.dist`), seen from
-    the scenario's folder: numbers separated by blanks, and comments from `#` to the end of the
-    line."""
+    """Instead of the table: name of a file with one as netem's are written (`.dist`), relative
+    to the scenario's folder: numbers separated by blanks, and comments from `#` to the end of
+    the line."""
     keep_order: "bool"
     """Whether packets leave in order, later ones waiting for earlier ones. Default: false."""
     table: "Sequence[int]"
@@ -588,12 +589,12 @@ class GemodelLossSettings(TypedDict, total=False):
 
 
 class RecordedLossSettings(TypedDict, total=False):
-    """As recorded, from the beginning again at its end."""
+    """A recorded sequence of losses; it repeats at its end."""
 
     model: Required["Literal['recorded']"]
     file: "str"
     """Instead of that: name of a file with a 1 for each packet that is lost and a 0 for each
-    that is not, seen from the scenario's folder; blanks, line breaks and comments from `#` on
+    that is not, relative to the scenario's folder; blanks, line breaks and comments from `#` on
     are ignored."""
     lost: "Sequence[bool]"
     """One for each packet: `true` for one that is lost."""
@@ -750,7 +751,7 @@ class QueueEventsSettings(_QueueEventsSettings, total=False):
 
 QueueValue: TypeAlias = "QueueText | QueueSettings"
 """A queue: which packets wait, which leave next, and which are dropped or marked. Either the
-name of a discipline, with what is usual, or a table."""
+name of a discipline, with default parameters, or a table."""
 
 
 class PfifoQueueSettings(TypedDict, total=False):
@@ -993,8 +994,8 @@ class CakeQueueSettings(TypedDict, total=False):
 
 
 class DrrQueueSettings(TypedDict, total=False):
-    """Deficit round robin over classes (Shreedhar and Varghese, 1996). What no class takes is
-    dropped, as in the kernel."""
+    """Deficit round robin over classes (Shreedhar and Varghese, 1996). Packets that no class
+    takes are dropped, as in the kernel."""
 
     classes: Required["Sequence[DrrClassSettings]"]
     """The classes; a packet goes to the first one with a matching filter."""
@@ -1079,10 +1080,10 @@ class RateStepSettings(TypedDict, total=False):
 
 
 class FileRateTraceSettings(TypedDict, total=False):
-    """As a file has it; `form` may then be left out."""
+    """Read from a file; `form` may then be left out."""
 
     file: Required["str"]
-    """Name of a file in Mahimahi's packet-delivery format, seen from the scenario's folder: a
+    """Name of a file in Mahimahi's packet-delivery format, relative to the scenario's folder: a
     whole number of milliseconds on each line, at which 1500 bytes may leave."""
     form: "Literal['file']"
 
@@ -1125,9 +1126,9 @@ class ReorderSettings(TypedDict, total=False):
     """Packets that overtake others."""
 
     probability: Required["Ratio | str"]
-    """How many of the packets that may overtake do."""
+    """Share of packets that overtake, among those that may."""
     correlation: "Ratio | str"
-    """How much of the last draw is in the next one. Default: "0 ppb"."""
+    """Correlation of each draw with the previous one. Default: "0 ppb"."""
     gap: "int"
     """Only every n-th packet may overtake; each one if it is 1. Default: 1."""
 
@@ -1153,9 +1154,9 @@ class RbdcStartRequestsSettings(TypedDict, total=False):
     """Factor of the measured rate that it requests in the start phase."""
     policy: Required["Literal['rbdc-start']"]
     idle: "Span | str"
-    """A packet after so long without any is a beginning; default: 2 s."""
+    """Idle time after which the next packet begins a start phase; default: 2 s."""
     lasts: "Span | str"
-    """How long the beginning lasts; default: 10 s."""
+    """Duration of the start phase; default: 10 s."""
 
 
 class VbdcRequestsSettings(TypedDict, total=False):
@@ -1165,7 +1166,7 @@ class VbdcRequestsSettings(TypedDict, total=False):
 
 
 class AvbdcRequestsSettings(TypedDict, total=False):
-    """What waits, in the place of earlier requests (AVBDC)."""
+    """The waiting bytes; a request replaces earlier ones (AVBDC)."""
 
     policy: Required["Literal['avbdc']"]
 
@@ -1180,12 +1181,12 @@ class ForecastRequestsSettings(TypedDict, total=False):
 
 
 RequestsSettings: TypeAlias = "NoneRequestsSettings | RbdcRequestsSettings | RbdcStartRequestsSettings | VbdcRequestsSettings | AvbdcRequestsSettings | ForecastRequestsSettings"
-"""When a terminal asks for how much."""
+"""How a terminal requests capacity."""
 
 
 class SharingSettings(TypedDict, total=False):
-    """Memory of a host for its connections. The memory is the host's: groups that run on the
-    same host and share say the same."""
+    """Memory of a host for its connections. It belongs to the host: groups that share on the
+    same host need the same settings."""
 
     policy: Required["SharingPolicy"]
     """What is remembered, and how it is used."""
@@ -1513,7 +1514,7 @@ class ReplayWorkloadSettings(TypedDict, total=False):
     """Of a capture, which connection, as `fairwind analyse --filter` takes it; default: the
     direction with the most payload."""
     file: "str"
-    """Name of a file with the writes, seen from the scenario's folder: a text with a line for
+    """Name of a file with the writes, relative to the scenario's folder: a text with a line for
     each, which has the seconds since the connection was established, a comma, and the bytes; or
     a capture (pcap, pcapng)."""
     transport: "Transport"
