@@ -87,7 +87,7 @@ def test_rows_of_captures_are_scaled_too():
     headers, cells = readable_rows(rows, rows.columns)
     assert headers == [
         *("connection", "packets", "payload / MB"),
-        "throughput where it arrived / Mbit/s",
+        "throughput at receiver / Mbit/s",
     ]
     assert cells == [["10.0.0.1", 70_000, pytest.approx(101.0), pytest.approx(8.1)]]
     assert dispensable_headers(headers) == ["packets", "payload / MB"]

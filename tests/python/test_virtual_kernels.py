@@ -190,7 +190,8 @@ def test_program_fetches_a_file_behind_the_path(kernel, tmp_path):
         )
         assert code == 3, error
         assert "to standard error" in error
-        outputs.append(printed)
+        assert printed.startswith("Serving HTTP")  # the command outside
+        outputs.append(printed.splitlines()[-1])
     size, seconds = outputs[0].split()
     assert int(size) == 500_000
     # The payload alone takes 4 s at 1 Mbit/s; headers, handshake and slow start less than 1 s more.
