@@ -137,13 +137,6 @@ pub fn bind_to_thread(command: &mut Command) -> &mut Command {
     }
 }
 
-/// Lets reads of a descriptor return at once where there is nothing.
-pub fn stop_waiting(descriptor: &impl AsRawFd) -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-    checked("read without waiting", Raw::of(result.into()).result()).map(|_| ())
-}
-
 /// Bytes that may still be written below a folder; `None` where that cannot be told.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt as _;

@@ -32,7 +32,7 @@ pub use clock::{
 };
 pub use instance::{
     bind_to_thread, empty_folder, free_bytes, mount_system, power_off, redirect_standard_streams,
-    seed_random_numbers, stop_waiting,
+    seed_random_numbers,
 };
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,

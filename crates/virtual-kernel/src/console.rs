@@ -1,41 +1,48 @@
 //! What an instance prints, and what that says about its end.
+//!
+//! The console ends in a file. A pipe would interrupt the kernel whenever somebody has read from it, at instants that
+//! depend on the machine, and interrupts stir the kernel's random numbers.
 
 use crate::task::{FAILURE_MARK, TaskFailure};
-use std::io::{ErrorKind, Read as _};
-use std::process::ChildStdout;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 /// Bytes that are kept of what was printed last.
-const KEPT: usize = 1 << 16;
+const KEPT: u64 = 1 << 16;
 /// Lines that an error quotes.
 const QUOTED: usize = 8;
 /// What the kernel prints first when it gives up.
 const PANIC: &str = "Kernel panic - not syncing: ";
+/// The file, in the folder of an instance.
+const FILE: &str = "console";
 
 /// The end of what an instance has printed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Console {
+    file: File,
     bytes: Vec<u8>,
 }
 
 impl Console {
-    /// Reads what there is, without waiting; `false` where nothing more can come.
-    pub(crate) fn read(&mut self, output: &mut ChildStdout) -> bool {
-        let mut chunk = [0; 4096];
-        loop {
-            match output.read(&mut chunk) {
-                Ok(0) => return false,
-                Ok(bytes) => self.add(&chunk[..bytes]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return error.kind() == ErrorKind::WouldBlock,
-            }
-        }
+    /// Creates the file.
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(FILE);
+        File::create(&path)?;
+        Ok(Self { file: File::open(path)?, bytes: Vec::new() })
     }
 
-    fn add(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > 2 * KEPT {
-            self.bytes.drain(..self.bytes.len() - KEPT);
-        }
+    /// Where the kernel prints.
+    pub(crate) fn input(folder: &Path) -> io::Result<File> {
+        File::options().append(true).open(folder.join(FILE))
+    }
+
+    /// Reads the end of what was printed.
+    pub(crate) fn read(&mut self) -> io::Result<()> {
+        let start = self.file.metadata()?.len().saturating_sub(KEPT);
+        self.file.seek(SeekFrom::Start(start))?;
+        self.bytes.clear();
+        self.file.read_to_end(&mut self.bytes).map(|_| ())
     }
 
     fn text(&self) -> String {
@@ -68,10 +75,13 @@ impl Console {
 mod tests {
     use super::*;
     use crate::task::FailureKind;
+    use std::io::Write as _;
 
     fn printed(text: &str) -> Console {
-        let mut console = Console::default();
-        console.add(text.as_bytes());
+        let folder = tempfile::tempdir().unwrap();
+        let mut console = Console::create(folder.path()).unwrap();
+        Console::input(folder.path()).unwrap().write_all(text.as_bytes()).unwrap();
+        console.read().unwrap();
         console
     }
 
@@ -92,11 +102,16 @@ mod tests {
 
     #[test]
     fn only_the_end_of_much_output_is_kept() {
-        let mut console = Console::default();
-        for number in 0..100_000 {
-            console.add(format!("line {number}\n").as_bytes());
-        }
-        assert!(console.bytes.len() <= 2 * KEPT);
+        let lines: String = (0..100_000)
+            .map(|number| {
+                format!(
+                    "line {number}
+"
+                )
+            })
+            .collect();
+        let console = printed(&lines);
+        assert_eq!(console.bytes.len() as u64, KEPT);
         assert!(console.quote().ends_with("line 99999"));
     }
 }

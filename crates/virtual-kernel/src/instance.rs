@@ -14,7 +14,7 @@ use fairwind_units::Span;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What an instance has of memory for itself, and for each connection of its experiment.
 const MEMORY_BYTES: u64 = 512 << 20;
@@ -105,7 +105,6 @@ pub struct Instance {
     program: String,
     child: Child,
     ended: OwnedFd,
-    output: ChildStdout,
     console: Console,
     /// What a program in it prints, if the task has one.
     printed: Option<ProgramOutput>,
@@ -168,7 +167,6 @@ impl VirtualKernel {
             .env("TMPDIR", memory_folder(memory))
             .env(SEED_VARIABLE, seed.to_string())
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
             .stderr(Stdio::null());
         linux::bind_to_thread(&mut command);
         Ok(command)
@@ -188,23 +186,26 @@ impl Instance {
         let refused = |error: KernelError| failed(error.to_string());
         let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
         let processor = Processor::lease();
+        let console = Console::create(folder).map_err(at(folder))?;
         let lines = printed.as_ref().map(ProgramOutput::arguments).transpose().map_err(refused)?;
         let lines = lines.unwrap_or_default();
-        let mut child = processor
-            .pin(kernel.command(folder, seed, memory)?.args(lines.iter().map(|(line, _)| line)))
+        let child = processor
+            .pin(
+                kernel
+                    .command(folder, seed, memory)?
+                    .args(lines.iter().map(|(line, _)| line))
+                    .stdout(Console::input(folder).map_err(at(folder))?),
+            )
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
         drop(lines);
         reaper.undo(&format!("kill -9 -- -{}", child.id())).map_err(refused)?;
-        let output = child.stdout.take().ok_or_else(|| failed("it has no output".to_owned()))?;
-        linux::stop_waiting(&output).map_err(refused)?;
         let ended = linux::watch_process(child.id()).map_err(refused)?;
-        let (folder, console) = (folder.to_path_buf(), Console::default());
+        let folder = folder.to_path_buf();
         Ok(Self {
             program,
             child,
             ended,
-            output,
             console,
             printed,
             folder,
@@ -215,20 +216,14 @@ impl Instance {
 
     /// Waits for the answer.
     fn follow(mut self, control: &Control) -> Result<Answer, InstanceError> {
-        let mut is_open = true;
         loop {
-            if is_open {
-                linux::wait_readable(&[&self.ended, &self.output], GLANCE);
-                is_open = self.console.read(&mut self.output);
-            } else {
-                linux::wait_readable(&[&self.ended], GLANCE);
-            }
+            linux::wait_readable(&[&self.ended], GLANCE);
             let ended = self.child.try_wait();
             if let Some(printed) = &mut self.printed {
                 printed.forward();
             }
             if let Ok(Some(status)) = ended {
-                self.console.read(&mut self.output);
+                self.console.read().map_err(at(&self.folder))?;
                 return self.answer(&status.to_string());
             }
             if control.is_cancelled() {
