@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Manifest
+from fairwind.quantities import significant
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.results.summary import significant, title_of, unit_of
+from fairwind.results.summary import title_of, unit_of
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 

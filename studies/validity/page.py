@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairwind.compare import interval, percent
-from fairwind.results.summary import significant, title_of, unit_of, with_uncertainty
+from fairwind.quantities import significant
+from fairwind.results.summary import title_of, unit_of, with_uncertainty
 
 from .agreement import (
     SIMULATOR,

@@ -19,6 +19,7 @@ from fairwind.preview.network import Network, bottleneck_of
 from fairwind.preview.traffic import mean_of
 from fairwind.preview.traps import traps
 from fairwind.quantities import (
+    count_in_words,
     parse_bytes,
     rate_in_words,
     size_in_words,
@@ -71,10 +72,13 @@ def test_means_of_distributions(value, mean):
 
 
 def test_quantities_are_written_in_suitable_units():
-    assert [rate_in_words(rate) for rate in (64e3, 101.162e6, 1e10)] == [
-        *("64 kbit/s", "101 Mbit/s", "10 Gbit/s")
+    assert [rate_in_words(rate) for rate in (64e3, 999.9e3, 101.162e6, 1e10)] == [
+        *("64 kbit/s", "1 Mbit/s", "101 Mbit/s", "10 Gbit/s")
     ]
     assert [size_in_words(size) for size in (160, 12.5e3, 5e9)] == ["160 B", "12.5 kB", "5 GB"]
+    assert [count_in_words(n, "packets") for n in (2160, 999_900, 1.5e6)] == [
+        *("2160 packets", "1 million packets", "1.5 million packets")
+    ]
     assert [time_in_words(s) for s in (5e-7, 0.04, 1.25, 120, 7200)] == [
         *("0.5 us", "40 ms", "1.25 s", "2 min", "2 h")
     ]
@@ -298,7 +302,7 @@ def test_check_prints_lines_and_json_only_when_asked(tmp_path):
     assert "2 cells x 2 seeds = 4 simulations" in out
     estimated = out.splitlines()[-1]
     assert estimated.startswith("estimate  ")
-    assert "million packets, about" in estimated
+    assert " packets, about" in estimated
     assert "of memory" in estimated
 
 

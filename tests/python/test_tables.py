@@ -54,7 +54,10 @@ def results(tmp_path_factory):
         ("goodput_bits_per_second", [64_000.0, 101_162_000.0], "Mbit/s"),
         ("goodput_bits_per_second", [2.5e9], "Gbit/s"),
         ("goodput_bits_per_second", [None, 0.0], "kbit/s"),
-        ("ack_latency_p99_s", [0.133, 4.077], "ms"),
+        ("goodput_bits_per_second", [999_960.0], "Mbit/s"),
+        ("goodput_bits_per_second", [999_900.0], "kbit/s"),
+        ("ack_latency_p99_s", [0.053, 4.077], "ms"),
+        ("ack_latency_p99_s", [0.133, 4.077], "s"),
         ("completion_time_p50_s", [0.5, 12.0], "s"),
         ("sojourn_p50_s", [0.0000005, 0.0004], "us"),
         ("backlog_mean_bytes", [1_500_000.0], "MB"),
@@ -87,7 +90,7 @@ def test_rows_of_captures_are_scaled_too():
     headers, cells = readable_rows(rows, rows.columns)
     assert headers == [
         *("connection", "packets", "payload / MB"),
-        "throughput where it arrived / Mbit/s",
+        "throughput at receiver / Mbit/s",
     ]
     assert cells == [["10.0.0.1", 70_000, pytest.approx(101.0), pytest.approx(8.1)]]
     assert dispensable_headers(headers) == ["packets", "payload / MB"]

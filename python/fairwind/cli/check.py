@@ -19,7 +19,7 @@ from fairwind.execution.admission import admit, one_of, plan_seconds, remarks, u
 from fairwind.preview.cost import Estimate, available_memory_bytes, estimate
 from fairwind.preview.description import Line, describe
 from fairwind.preview.traps import traps
-from fairwind.quantities import size_in_words, time_in_words
+from fairwind.quantities import count_in_words, size_in_words, time_in_words
 from fairwind.scenario import Plan
 
 MOST_BYTES = 4e9
@@ -102,7 +102,7 @@ def _estimate_in_words(plan: Plan, engine: Engine) -> str:
         return f"{time_in_words(plan_seconds(plan, jobs))} in real time, one run at a time"
     found = _estimate(plan, jobs)
     at_once = f", {min(jobs, plan.runs)} at once" if plan.runs > 1 else ""
-    packets = f"{found.packets / 1e6:.3g} million packets"
+    packets = count_in_words(found.packets, "packets")
     if engine.name != "simulation":
         return f"{packets}{at_once}; the time depends on the kernel"
     memory = size_in_words(found.memory_bytes)

@@ -26,7 +26,7 @@ from fairwind.analysis.execute import AnalysisState
 from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
 from fairwind.cli.live import LiveLines, LiveScreen
 from fairwind.execution.execute import RunState
-from fairwind.results import significant
+from fairwind.quantities import cell_text
 
 LINE_SECONDS = 15.0
 """Shortest time between two lines without a terminal."""
@@ -234,14 +234,8 @@ def _table(title: str, rows: pl.DataFrame) -> Table:
     for header in headers[1:]:
         table.add_column(header, justify="right")
     for row in cells:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(cell_text, row))
     return table
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return significant(value) if isinstance(value, float) else str(value)
 
 
 def _packets(state: AnalysisState) -> str:

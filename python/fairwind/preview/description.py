@@ -9,13 +9,14 @@ from typing import Any
 from fairwind.preview.network import Link, Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import mean_of, traffic_of
 from fairwind.quantities import (
-    RATE_UNITS,
-    SIZE_UNITS,
-    number_in_words,
+    RATES,
+    SIZES,
+    TIMES,
     parse_bits_per_second,
     parse_bytes,
     parse_seconds,
     rate_in_words,
+    significant,
     size_in_words,
     time_in_words,
 )
@@ -33,9 +34,7 @@ BUSY = 0.01
 MOST_CELLS = 300
 """Cells that are described; of larger grids this many, evenly spaced."""
 
-MAGNITUDES = {name: size for units in (RATE_UNITS, SIZE_UNITS) for name, size in units} | {
-    "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6
-}  # fmt: skip
+MAGNITUDES = {unit.name: unit.size for unit in (*RATES, *SIZES, *TIMES)}
 QUANTITY = re.compile(rf"[0-9.]+(?: (?:{'|'.join(MAGNITUDES)}))?")
 TOKEN = re.compile(rf"[0-9.]+ (?:{'|'.join(MAGNITUDES)})\b|[^\s,;:()]+|[\s,;:()]+")
 """A quantity with its unit, a word, or what is between them."""
@@ -180,7 +179,7 @@ def _products(experiment: Mapping[str, Any], network: Network) -> str:
     texts: dict[str, list[str]] = {}
     for link, rtt_s in bottlenecks(experiment, network):
         product = product_bytes(link, rtt_s)
-        packets = number_in_words(product / network.mtu_bytes)
+        packets = significant(product / network.mtu_bytes, 3)
         text = f"{size_in_words(product)} = {packets} packets of {network.mtu_bytes:.0f} B"
         texts.setdefault(text, []).append(link.name)
     if len(texts) == 1:
@@ -201,14 +200,14 @@ def _queue(link: Link, rtt_s: float, mtu_bytes: float) -> str:
     if limit is None or not link.rate_bits_per_second:
         return str(discipline)
     size, in_packets = limit
-    packets = number_in_words(size / mtu_bytes)
+    packets = significant(size / mtu_bytes, 3)
     words = f"{packets} packets"
     text = f"{discipline}, {words}"
     if not in_packets:
         text = f"{discipline}, {size_in_words(size)} ({words})"
     text += f" = {time_in_words(8 * size / link.rate_bits_per_second)}"
     product = product_bytes(link, rtt_s)
-    return f"{text} = {number_in_words(size / product, 2)} BDP" if product else text
+    return f"{text} = {significant(size / product, 2)} BDP" if product else text
 
 
 def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fairwind.quantities import significant
 from fairwind.results.answer import Answer, AxisEffect, Effect
-from fairwind.results.summary import significant
 
 WIDTH, HEIGHT = 150, 18
 """Of a drawn interval, in points."""

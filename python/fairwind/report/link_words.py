@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairwind.quantities import parse_bits_per_second, parse_bytes
+from fairwind.quantities import parse_bits_per_second, parse_bytes, time_in_words
 
 FREE = "no delay"
 """A link that neither delays nor loses anything."""
@@ -104,12 +104,8 @@ def queue_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str:
         parts.append(f"target {queue['target']}")
     elif size_bytes is not None and "rate" in link:
         full_s = size_bytes * 8 / parse_bits_per_second(str(link["rate"]))
-        parts.append(f"full: {_time(full_s)}")
+        parts.append(f"full: {time_in_words(full_s)}")
     return ", ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 
 
 def impairment_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from fairwind.analysis.summary import readable_slowest
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all, unvalidated
-from fairwind.quantities import parse_seconds
+from fairwind.quantities import cell_text, parse_seconds
 from fairwind.report.captured import TRACE
 from fairwind.report.drawing import packed_drawing_code, packed_figures
 from fairwind.report.effects import effect_tables
@@ -23,7 +23,6 @@ from fairwind.report.path import path_picture
 from fairwind.report.tables import (
     captured_overview,
     connections_of,
-    number,
     numeric_columns,
     response_times,
 )
@@ -46,7 +45,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = cell_text
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
     answer = results.answer()

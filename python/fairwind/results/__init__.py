@@ -4,6 +4,7 @@
 replicates of each cell together. Nothing here runs or draws anything.
 """
 
+from fairwind.quantities import significant as significant
 from fairwind.results.claim import Answer as Answer
 from fairwind.results.claim import Claim as Claim
 from fairwind.results.claim import Question as Question
@@ -34,7 +35,6 @@ from fairwind.results.summary import overview as overview
 from fairwind.results.summary import readable as readable
 from fairwind.results.summary import rows_of as rows_of
 from fairwind.results.summary import scaled_unit as scaled_unit
-from fairwind.results.summary import significant as significant
 from fairwind.results.summary import summarise as summarise
 from fairwind.results.summary import tidy_overview as tidy_overview
 from fairwind.results.summary import unit_of as unit_of
