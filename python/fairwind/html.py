@@ -89,4 +89,4 @@ def _cut(text: str) -> str:
 
 def _is_number(text: str) -> bool:
     """Return whether a cell is a number, perhaps with a sign, an interval or a unit, or missing."""
-    return text == "-" or text.lstrip("+-")[:1].isdigit()
+    return text == "-" or text.lstrip("[+-")[:1].isdigit()

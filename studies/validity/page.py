@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairwind.compare import interval, percent
-from fairwind.quantities import significant
+from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results.summary import title_of, unit_of, with_uncertainty
 
 from .agreement import (
@@ -365,11 +364,11 @@ def _difference(row: Agreement) -> str:
         text = f"{one.estimate * scale:+.3g}" if one.estimate else "0"
         if one.low is None or one.high is None or one.low == one.high:
             return text
-        return f"{text} ({one.low * scale:+.2g} to {one.high * scale:+.2g})"
-    text = percent(estimate) or "-"
+        return f"{text} [{one.low * scale:+.2g}, {one.high * scale:+.2g}]"
+    text = f"{percent(estimate)} %"
     if low is None or high is None or low == high:
         return text
-    return f"{text} ({interval(low, high)})"
+    return f"{text} {percent_interval(low, high)}"
 
 
 def _value(value: tuple[float, float], measure: str) -> str:

@@ -14,7 +14,6 @@ from fairwind.answers.headlines import headlines
 from fairwind.answers.words import (
     effect_in_words,
     paragraph,
-    percent,
     unchanged_in_words,
     undecided_in_words,
 )
@@ -22,6 +21,7 @@ from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks
+from fairwind.quantities import percent
 from fairwind.results.answer import Effect
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind

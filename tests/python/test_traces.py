@@ -180,7 +180,7 @@ def test_round_trips_are_not_drawn_where_a_flow_arrives(tmp_path):
     assert "round-trip time" not in drawn
 
 
-@pytest.mark.parametrize(("window", "top"), [(300_000.0, 1040.0), (1400.0, 1456.0)])
+@pytest.mark.parametrize(("window", "top"), [(300_000.0, 1.04), (1400.0, 1.456)])
 def test_a_window_far_above_the_data_leaves_the_drawing_and_one_near_stays(window, top):
     rows = [("data", "new", 0.0, 0.0, 1000.0), ("window_edge", "", 0.0, window, window)]
     schema = empty_trace().schema

@@ -15,7 +15,6 @@ from fairwind.answers import Answer, AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import MARGIN
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
-from fairwind.answers.words import interval_in_words, percent
 from fairwind.cli.output import OutputFormat, log
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
@@ -23,7 +22,7 @@ from fairwind.cli.settings import read_option
 from fairwind.engine.engines import Engine
 from fairwind.execution.admission import counted, one_of
 from fairwind.execution.execute import RunSettings
-from fairwind.quantities import parse_ratio
+from fairwind.quantities import parse_ratio, percent, percent_interval
 from fairwind.results import Results, significant
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
@@ -153,7 +152,7 @@ def _table(axis: AxisEffect, width: int) -> list[str]:
         ),
         _Column("mean", [_scaled(one.mean, one) for one in effects], is_number=True, place=2),
         _Column("effect / %", [_relative(one) for one in effects], is_number=True),
-        _Column("interval", [interval_in_words(one) for one in effects]),
+        _Column("interval", [percent_interval(one.low, one.high) for one in effects]),
         _Column("verdict", [_verdict(one) for one in effects]),
         _Column("more seeds", [_more_seeds(one) for one in effects], is_number=True, place=0),
     ]

@@ -43,7 +43,9 @@ def _is_numeric(value: object) -> bool:
             return isinstance(value, str) and NUMERIC.fullmatch(value) is not None
 
 
-NUMERIC = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\)| to [-+]?[\d.]+)?( %)?")
+NUMERIC = re.compile(
+    r"([-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\))?|\[[-+\d.]+, [-+\d.]+\])( %)?"
+)
 """How cells of numbers are written."""
 
 

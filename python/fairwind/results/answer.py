@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 from fairwind.html import block, line, table
+from fairwind.quantities import percent, percent_interval
 from fairwind.statistics.decisions import EffectVerdict
 
 
@@ -149,10 +150,8 @@ def _cells(effect: Effect) -> list[object]:
         effect.name,
         effect.title,
         *(None if math.isnan(value) else f"{value:.4g}{unit}" for value in means),
-        None if effect.relative is None else f"{effect.relative:+.1%}",
-        None
-        if effect.low is None or effect.high is None
-        else f"{effect.low:+.1%} to {effect.high:+.1%}",
+        None if effect.relative is None else f"{percent(effect.relative)} %",
+        percent_interval(effect.low, effect.high) or None,
         effect.holm_p_value,
         str(effect.verdict),
     ]
