@@ -27,7 +27,7 @@ from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Manifest
 from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.results.summary import title_of, unit_of
+from fairwind.results.summary import header_of, scaled_units
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
@@ -424,13 +424,18 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     axes = differences.columns[:place]
     headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
     rows: list[list[object]] = []
+    units = scaled_units(
+        (row["measure"], row[mean])
+        for row in differences.iter_rows(named=True)
+        for mean in ("mean_a", "mean_b")
+    )
     for row in differences.iter_rows(named=True):
-        unit, scale = unit_of(row["measure"])
+        unit, scale = units[row["measure"]]
         rows.append(
             [
                 *(row[axis] for axis in axes),
                 row["name"],
-                f"{title_of(row['measure'])} / {unit}" if unit else title_of(row["measure"]),
+                header_of(row["measure"], unit),
                 _scaled(row["mean_a"], scale),
                 _scaled(row["mean_b"], scale),
                 None if row["relative_ratio"] is None else f"{percent(row['relative_ratio'])} %",

@@ -14,7 +14,7 @@ from fairwind.compare import Contrast, contrast
 from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.results.answer import Effect
-from fairwind.results.summary import title_of, unit_of
+from fairwind.results.summary import scaled_units, title_of
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import (
     Decision,
@@ -180,8 +180,22 @@ def effects_of(
     tests = [[one.test for one in row] for row in contrasts]
     decisions = decide(tests[0], margins[0]) if looks is None else decide_in_looks(tests, margins)
     last = zip(tables.places, contrasts[-1], margins[-1], decisions, strict=True)
+    units = scaled_units(
+        (place.headline[2], mean)
+        for place, found in zip(tables.places, contrasts[-1], strict=True)
+        for mean in (found.values.mean_a, found.values.mean_b)
+    )
     return [
-        (place, _effect(place, found, decision, _more_seeds(decision, found, bounds, tests, looks)))
+        (
+            place,
+            _effect(
+                place,
+                found,
+                decision,
+                _more_seeds(decision, found, bounds, tests, looks),
+                units[place.headline[2]],
+            ),
+        )
         for place, found, bounds, decision in last
     ]
 
@@ -205,9 +219,15 @@ def _more_seeds(
     return None if needed is None else max(needed - there, 1)
 
 
-def _effect(place: Place, found: Contrast, decision: Decision, more_seeds: int | None) -> Effect:
+def _effect(
+    place: Place,
+    found: Contrast,
+    decision: Decision,
+    more_seeds: int | None,
+    shown_in: tuple[str, float],
+) -> Effect:
     table, name, measure = place.headline
-    unit, scale = unit_of(measure)
+    unit, scale = shown_in
     values, test = found.values, found.test
     return Effect(
         table=table,
