@@ -10,7 +10,7 @@ import pytest
 
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
-from fairwind.answers.headlines import headlines
+from fairwind.answers.main_measures import main_measures
 from fairwind.answers.words import (
     effect_in_words,
     paragraph,
@@ -66,7 +66,7 @@ def test_what_nobody_saw_is_replaced_by_what_was_seen(tmp_path):
     path = tmp_path / "groups.parquet"
     unseen = pl.lit(None, pl.Float64).alias("delivery_latency_p99_s")
     pl.read_parquet(path).with_columns(unseen).write_parquet(path)
-    assert ("groups", "thin", "ack_latency_p99_s") in headlines(results)
+    assert ("groups", "thin", "ack_latency_p99_s") in main_measures(results)
 
 
 def test_other_axes_are_kept_as_context(tmp_path):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import polars as pl
 
-from fairwind.answers.headlines import Headline, headlines
+from fairwind.answers.main_measures import MainMeasure, main_measures
 from fairwind.compare import Contrast, contrast
 from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, rows_of
@@ -82,7 +82,7 @@ class Place:
     axis: Axis
     label: str
     others: tuple[tuple[Axis, str], ...]
-    headline: Headline
+    headline: MainMeasure
     context: str
 
 
@@ -98,7 +98,7 @@ class EffectTables:
         """All effects, in the order of axes, values, other axes' values, and groups."""
         axes = varied_axes(self.results)
         names = short_names(axes)
-        groups = headlines(self.results)
+        groups = main_measures(self.results)
         found = (
             Place(axis, label, others, headline, _in_words(others, names))
             for axis in axes
@@ -122,7 +122,7 @@ class EffectTables:
         return {
             subject.table: rows_of(self.results, subject).rename({subject.column: "name"})
             for subject in SUBJECTS
-            if subject.table in {headline[0] for headline in headlines(self.results)}
+            if subject.table in {headline[0] for headline in main_measures(self.results)}
         }
 
     @cached_property

@@ -5,9 +5,9 @@ replicates of each cell together. Nothing here runs or draws anything.
 """
 
 from fairwind.quantities import significant as significant
-from fairwind.results.claim import Answer as Answer
 from fairwind.results.claim import Claim as Claim
 from fairwind.results.claim import Question as Question
+from fairwind.results.claim import StudyAnswer as StudyAnswer
 from fairwind.results.claim import Verdict as Verdict
 from fairwind.results.headline import headlines as headlines
 from fairwind.results.headline import latency_under_load as latency_under_load
