@@ -274,6 +274,7 @@ def test_traps_are_named_with_what_to_change(trap):
     "text",
     [
         (GREEDY + REPEATED,),
+        (flows('kind = "greedy"', more='tcp = { congestion = { name = "bbr" } }') + REPEATED,),
         (
             flows('kind = "web", reading_time = "2 s"') + REPEATED,
             'rate = "10 Mbit/s"\nrtt = "40 ms"\nreverse_queue = "fq_codel"',

@@ -72,7 +72,7 @@ class Condition:
 
     @property
     def null(self) -> float:
-        """The relative difference that a failure must be told from."""
+        """The relative difference at which a condition just holds."""
         return self.limit if self.is_beyond(0.0) else 0.0
 
 

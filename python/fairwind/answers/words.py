@@ -18,7 +18,7 @@ SHORT_TITLES = {"delivery latency p99": "delivery p99", "response time p99": "re
 
 
 def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) -> str:
-    """Say what one value of an axis does, as against the reference.
+    """Say what one value of an axis does, compared with the reference.
 
     Parameters
     ----------
