@@ -65,11 +65,11 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
     networks = [Network.of(experiment["network"]) for experiment in shown]
     paired = list(zip(shown, networks, strict=True))
     lines = [
-        ("path", _variants(_path(experiment, network) for experiment, network in paired)),
-        ("bdp", _variants(_products(experiment, network) for experiment, network in paired)),
-        ("queue", _variants(_queues(experiment, network) for experiment, network in paired)),
+        ("path", variants(_path(experiment, network) for experiment, network in paired)),
+        ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
+        ("queue", variants(_queues(experiment, network) for experiment, network in paired)),
         *_groups(shown),
-        ("time", _variants(_times(experiment) for experiment in shown)),
+        ("time", variants(_times(experiment) for experiment in shown)),
     ]
     lines += [("sweep", f"{axis.name}: {_labels(axis.labels)}") for axis in plan.axes]
     runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
@@ -87,7 +87,7 @@ def _labels(labels: Sequence[str]) -> str:
     return f"{labels[0]}, {labels[1]} to {labels[-1]} ({len(labels)} values)"
 
 
-def _variants(texts: Iterable[str]) -> str:
+def variants(texts: Iterable[str]) -> str:
     """Give the texts of all cells as one: where they differ in a number or a word, its values."""
     different = list(dict.fromkeys(texts))
     if len(different) == 1:
@@ -218,7 +218,7 @@ def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:
             by_name.setdefault(group["name"], []).append(group)
     alike: dict[str, list[str]] = {}
     for name, groups in by_name.items():
-        alike.setdefault(_variants(group_in_words(group) for group in groups), []).append(name)
+        alike.setdefault(variants(group_in_words(group) for group in groups), []).append(name)
     lines = [("flows", f"{', '.join(names)}: {text}") for text, names in alike.items()]
     rest = [name for names in list(alike.values())[MOST_GROUPS:] for name in names]
     if len(lines) > MOST_GROUPS + 1:
