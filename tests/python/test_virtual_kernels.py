@@ -190,7 +190,8 @@ def test_program_fetches_a_file_behind_the_path(kernel, tmp_path):
         )
         assert code == 3, error
         assert "to standard error" in error
-        outputs.append(printed)
+        assert printed.startswith("Serving HTTP")  # the command outside
+        outputs.append(printed.splitlines()[-1])
     size, seconds = outputs[0].split()
     assert int(size) == 500_000
     # The payload alone takes 4 s at 1 Mbit/s; headers, handshake and slow start less than 1 s more.
@@ -216,3 +217,20 @@ def test_shell_refuses_the_simulator_and_an_interactive_program(kernel, tmp_path
     code, _, error = fairwind("shell", "--on", kernel, cwd=tmp_path)
     assert code == 2
     assert "no standard input" in error
+
+
+def test_missing_program_has_its_reason_and_code(kernel, tmp_path):
+    code, _, error = fairwind("shell", "--on", kernel, "--", "nosuchprogram", cwd=tmp_path)
+    assert code == 127
+    assert "nosuchprogram" in error
+
+
+def test_programs_find_the_same_variables_in_every_instance(kernel, tmp_path):
+    printed = [
+        fairwind("shell", "--on", kernel, "--rtt", "10ms", "--", "env", cwd=tmp_path)[1]
+        for _ in range(2)
+    ]
+    assert printed[0] == printed[1]
+    names = {line.split("=")[0] for line in printed[0].splitlines()}
+    assert {"PATH", "HOME", "FAIRWIND_OUTSIDE"} <= names
+    assert not {"FAIRWIND_TASK", "FAIRWIND_KERNEL_SEED"} & names

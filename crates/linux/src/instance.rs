@@ -53,8 +53,8 @@ pub fn mount_system() -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Makes two terminals, unprocessed, this process' standard output and standard error, and nothing its standard input.
-pub fn print_to(terminals: [&Path; 2]) -> Result<(), KernelError> {
+/// Redirects standard output and standard error to two terminals without processing, and standard input to nothing.
+pub fn redirect_standard_streams(terminals: [&Path; 2]) -> Result<(), KernelError> {
     let open = |path: &Path| {
         let file = File::options().read(true).write(true).open(path);
         checked(&format!("open {}", path.display()), file)

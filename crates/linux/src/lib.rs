@@ -31,7 +31,7 @@ pub use clock::{
     Clock, MonotonicClock, Poll, Ready, clock_resolution, monotonic, realtime, tick, wait_readable,
 };
 pub use instance::{
-    bind_to_thread, empty_folder, free_bytes, mount_system, power_off, print_to,
+    bind_to_thread, empty_folder, free_bytes, mount_system, power_off, redirect_standard_streams,
     seed_random_numbers, stop_waiting,
 };
 pub use namespace::{

@@ -119,6 +119,7 @@ pub(crate) fn run_shell_on_virtual_kernel<'py>(
     let task = ProgramTask { experiment_json, seed, program, outside, directory, report };
     let answer = ask(py, kernel, Task::Program(task), seed, folder)?;
     let Answer::Ended(ended) = answer else { return Err(unexpected()) };
+    warn(py, ended.remarks)?;
     Ok((ended.code, ended.not_started, tables(py, ended.tables)?))
 }
 

@@ -124,8 +124,15 @@ fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
         return Answer::Failed("no program was named".to_owned());
     };
     let environment = plan.environment.iter().map(|(name, value)| (name, value));
-    let started = Command::new(program).args(arguments).envs(environment).spawn();
-    let child = match started {
+    let mut command = Command::new(program);
+    if !plan.is_environment_inherited {
+        command.env_clear();
+    }
+    command.args(arguments).envs(environment);
+    if let Some(directory) = &plan.directory {
+        command.current_dir(directory);
+    }
+    let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             let missing = error.kind() == std::io::ErrorKind::NotFound;
@@ -197,7 +204,11 @@ pub(super) struct Inside {
     /// A file that replaces `/etc/resolv.conf`.
     pub(super) resolver: Option<PathBuf>,
     pub(super) program: Vec<String>,
-    /// What the program finds in its environment, beside all that the shell found.
+    /// The folder in which the program starts.
+    pub(super) directory: Option<PathBuf>,
+    /// Whether the program finds all variables that the shell found.
+    pub(super) is_environment_inherited: bool,
+    /// Further variables of the program.
     pub(super) environment: Vec<(String, String)>,
     pub(super) user: Option<User>,
 }

@@ -20,6 +20,7 @@ use fairwind_scenario::{Experiment, RouterKind};
 use fairwind_units::{Instant, Span};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -167,7 +168,9 @@ fn inside(plan: &ShellPlan, outside: &Outside, uplink: &Uplink) -> Inside {
         links: outside.ends.iter().map(Link::from).collect(),
         resolver: uplink.resolver.clone(),
         program: plan.program.clone(),
-        environment: environment(outside),
+        directory: plan.directory.clone(),
+        is_environment_inherited: plan.is_environment_inherited,
+        environment: plan.environment.iter().cloned().chain(environment(outside)).collect(),
         user: plan.user.clone(),
     }
 }
@@ -199,6 +202,12 @@ pub struct ShellPlan {
     pub seed: u64,
     /// The program and its arguments.
     pub program: Vec<String>,
+    /// The folder in which the program starts; the caller's if none is named.
+    pub directory: Option<PathBuf>,
+    /// Whether the program finds the caller's variables.
+    pub is_environment_inherited: bool,
+    /// Further variables of the program.
+    pub environment: Vec<(String, String)>,
     /// The user that the program runs as; the caller if none is named.
     pub user: Option<User>,
     /// Whether the program's flows are measured, and captured where the experiment says so.

@@ -1,12 +1,12 @@
 //! One kernel in virtual time: a process of User-Mode Linux, from its command line to its end.
 
+use crate::common::{FOLDER_VARIABLE, PATH, SEED_VARIABLE};
 use crate::console::Console;
-use crate::printed::Printed;
+use crate::program_output::ProgramOutput;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
     VersionedTask,
 };
-use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
 use fairwind_assembly::Control;
 use fairwind_linux::{self as linux, KernelError, Processor, Reaper, RunName};
 use fairwind_scenario::Experiment;
@@ -19,12 +19,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// What an instance has of memory for itself, and for each connection of its experiment.
 const MEMORY_BYTES: u64 = 512 << 20;
 const MEMORY_BYTES_PER_CONNECTION: u64 = 3 << 19;
-/// What an instance with programs of any kind has.
+/// Memory of an instance that runs a program.
 const MEMORY_BYTES_OF_PROGRAMS: u64 = 2 << 30;
 /// The wall clock at which every instance begins, in nanoseconds since 1970.
 const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
-/// Where an instance finds programs such as `ip`.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The longest time without a look at progress and cancellation.
 const GLANCE: Span = Span::from_millis(100);
 /// Where a kernel's memory is, if there is room; it is an unlinked file.
@@ -110,7 +108,7 @@ pub struct Instance {
     output: ChildStdout,
     console: Console,
     /// What a program in it prints, if the task has one.
-    printed: Option<Printed>,
+    printed: Option<ProgramOutput>,
     folder: PathBuf,
     /// Ends processes of the instance that a killed kernel leaves, also when this command is killed.
     reaper: Option<Reaper>,
@@ -134,7 +132,7 @@ impl VirtualKernel {
         let removed = RemovedFolder::make(folder)?;
         let memory = memory_bytes(&task);
         let printed = match &task {
-            Task::Program(_) => Some(Printed::make(folder).map_err(at(folder))?),
+            Task::Program(_) => Some(ProgramOutput::create(folder).map_err(at(folder))?),
             Task::Check(_) | Task::Run { .. } | Task::Scripts(_) => None,
         };
         let asked = VersionedTask { version: TASK_VERSION, task };
@@ -183,14 +181,14 @@ impl Instance {
         folder: &Path,
         seed: u64,
         memory: u64,
-        printed: Option<Printed>,
+        printed: Option<ProgramOutput>,
     ) -> Result<Self, InstanceError> {
         let program = kernel.program.display().to_string();
         let failed = |reason: String| InstanceError::Start { program: program.clone(), reason };
         let refused = |error: KernelError| failed(error.to_string());
         let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
         let processor = Processor::lease();
-        let lines = printed.as_ref().map(Printed::arguments).transpose().map_err(refused)?;
+        let lines = printed.as_ref().map(ProgramOutput::arguments).transpose().map_err(refused)?;
         let lines = lines.unwrap_or_default();
         let mut child = processor
             .pin(kernel.command(folder, seed, memory)?.args(lines.iter().map(|(line, _)| line)))
@@ -227,7 +225,7 @@ impl Instance {
             }
             let ended = self.child.try_wait();
             if let Some(printed) = &mut self.printed {
-                printed.pass_on();
+                printed.forward();
             }
             if let Ok(Some(status)) = ended {
                 self.console.read(&mut self.output);
@@ -352,7 +350,7 @@ fn memory_bytes(task: &Task) -> u64 {
 
 fn hint(panic: &str) -> &'static str {
     if panic.contains("memory") {
-        "; the experiment needs more memory than its instance has: use fewer connections or a shorter queue"
+        "; its instance has too little memory: use fewer connections or a shorter queue, or smaller programs"
     } else if panic.contains("init") || panic.contains("root fs") {
         "; is the worker of this installation there? build it again with `make build`"
     } else {

@@ -11,15 +11,15 @@
 //! | `task` | what a worker is asked to do, and what it answers |
 //! | `transfer` | measured tables as bytes |
 //! | [`worker`] | the first process of an instance |
-//! | `inside` | what experiments and programs in an instance have in common |
+//! | `common` | what experiments and programs in an instance have in common |
 //! | `program` | a real program behind an emulated path, inside an instance |
-//! | `printed` | what programs in an instance print |
+//! | `program_output` | what programs in an instance print |
 
+mod common;
 mod console;
-mod inside;
 mod instance;
-mod printed;
 mod program;
+mod program_output;
 mod task;
 mod transfer;
 pub mod worker;

@@ -124,6 +124,8 @@ pub struct ProgramAnswer {
     pub code: i32,
     /// Why it could not be started.
     pub not_started: Option<String>,
+    /// Notes for its user, such as on a command outside that has failed.
+    pub remarks: Vec<String>,
     /// The measures of its flows, if they were asked for, and the path's lateness.
     pub tables: Vec<TransferTable>,
 }

@@ -3,7 +3,10 @@
 //! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
 //! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
 
-use crate::inside::{HOST_ARGUMENT, REPORT_INTERVAL, capture_files, experiment, host_command};
+use crate::common::{
+    FOLDER_VARIABLE, HOST_ARGUMENT, REPORT_INTERVAL, SEED_VARIABLE, capture_files, experiment,
+    host_command,
+};
 use crate::program;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
@@ -27,10 +30,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable with the folder of the task, on the kernel's command line.
-pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
-/// The variable with the seed of the kernel's random numbers.
-pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
 /// Where a kernel prints its own messages.
 const CONSOLE: &str = "/dev/console";
 /// How long the kernel is up before the task begins. Near the zero of its clocks a kernel does what nobody sees, such as
@@ -49,7 +48,7 @@ const PARAMETERS: [(&str, &str); 3] = [
 /// Where and why the worker panicked first.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Is the first process of an instance, or one of its hosts.
+/// Is the first process of an instance, one of its hosts, or a process of a shell.
 pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == HOST_ARGUMENT) {
         let words: Vec<String> = std::env::args().collect();

@@ -3,14 +3,14 @@
 A condition names a group (or a queue), a measure, ``>`` or ``<``, and a relative difference of B to
 A in per cent. It has one outcome for each row that it fits, that is for each setting of the axes:
 
-- *failed*: the estimate lies beyond the limit, and the difference is sure;
-- *undecided*: the estimate lies beyond the limit, but may be chance;
-- *passed*: the estimate does not lie beyond the limit.
+- *failed*: the difference is surely beyond the limit;
+- *passed*: it is surely not, or every pair of runs has the same value;
+- *undecided*: the limit may lie on either side, so that more seeds are needed.
 
-A difference is sure if its p value is below 5 %, corrected for the number of rows of all conditions
-(Holm 1979). Its null hypothesis is that nothing has changed. Where the limit lies on the other
-side, as in ``thin.delivery_latency_p99 > -10%`` (it must fall by a tenth), it is that the change is
-the limit. Pairs that all differ by the same are judged by the sign test.
+A difference is sure if the p value of "the difference is the limit" is below 5 %, corrected for the
+number of rows of all conditions (Holm 1979). If seeds were added until a run was decided, only the
+share of its last look counts (`look_alpha`). Pairs that all differ by the same are judged by the
+sign test.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
 from fairwind.statistics import holm
-from fairwind.statistics.decisions import ALPHA, p_value
+from fairwind.statistics.decisions import ALPHA, has_spread, look_alpha, p_value
 
 GRAMMAR = "write GROUP.MEASURE > PERCENT or <, as 'thin.delivery_latency_p99 > +10%'"
 
@@ -70,11 +70,6 @@ class Condition:
         """Return whether a relative difference is what must not happen."""
         return relative > self.limit if self.is_above else relative < self.limit
 
-    @property
-    def null(self) -> float:
-        """The relative difference at which a condition just holds."""
-        return self.limit if self.is_beyond(0.0) else 0.0
-
 
 @dataclass(frozen=True)
 class Judgement:
@@ -88,7 +83,7 @@ class Judgement:
     settings : str
         The axes' values in words; empty without axes.
     evidence : str
-        The estimate, its 95 % interval, and the corrected p value.
+        The estimate, its 95 % interval, and the corrected p value of "it is the limit".
     """
 
     condition: Condition
@@ -151,8 +146,15 @@ def _column(condition: Condition, columns: Sequence[str]) -> str:
     )
 
 
-def judge(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Judgement]:
+def judge(
+    conditions: Sequence[Condition], rows: Sequence[Labelled], looks: int = 0
+) -> list[Judgement]:
     """Judge conditions by the contrasts of a comparison.
+
+    Parameters
+    ----------
+    looks : int
+        How often the runs were looked at while seeds were added to them.
 
     Raises
     ------
@@ -160,9 +162,12 @@ def judge(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Jud
         If a condition fits no row.
     """
     fitting = [(one, row) for one in conditions for row in rows_for(one, rows)]
-    corrected = holm([_p_value(condition, found) for condition, (_, found) in fitting])
+    corrected = holm(
+        [p_value(found.test, found.bound(condition.limit)) for condition, (_, found) in fitting]
+    )
+    alpha = look_alpha(looks) if looks else ALPHA
     return [
-        _judgement(condition, labels, found, float(p))
+        _judgement(condition, labels, found, float(p), is_sure=bool(p < alpha))
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
 
@@ -187,22 +192,18 @@ def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:
     return found
 
 
-def _p_value(condition: Condition, found: Contrast) -> float:
-    null = found.bound(condition.null) if condition.null else 0.0
-    return p_value(found.test, null)
-
-
 def _judgement(
-    condition: Condition, labels: dict[str, object], found: Contrast, p: float
+    condition: Condition, labels: dict[str, object], found: Contrast, p: float, *, is_sure: bool
 ) -> Judgement:
     relative = found.relative(found.test.estimate)
+    is_same = found.values.estimate == 0 and not has_spread(found.values)
     if np.isnan(relative):
-        is_same = found.values.estimate == 0
         outcome = Outcome.PASSED if is_same else Outcome.UNDECIDED
         evidence = "no relative difference, since A is zero or unknown"
     else:
-        beyond = Outcome.FAILED if p < ALPHA else Outcome.UNDECIDED
-        outcome = beyond if condition.is_beyond(relative) else Outcome.PASSED
+        outcome = Outcome.FAILED if condition.is_beyond(relative) else Outcome.PASSED
+        if not (is_sure or (is_same and outcome is Outcome.PASSED)):
+            outcome = Outcome.UNDECIDED
         evidence = _evidence(found, relative, p)
     settings = [
         f"{name} {value}"

@@ -23,6 +23,7 @@ from fairwind.answers.junit import junit_document
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
 from fairwind.compare import Labelled
 from fairwind.errors import FairwindError
+from fairwind.folder.looks import read_looks
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.results import Results, open_results
 
@@ -60,6 +61,11 @@ class Sides:
         return [self.a] if self.b is None else [self.a, self.b]
 
     @property
+    def looks(self) -> int:
+        """How often the runs were looked at while seeds were added."""
+        return max(len(read_looks(one.folder)) for one in self.runs)
+
+    @property
     def name(self) -> str:
         """What is compared, in words."""
         if self.b is None:
@@ -93,7 +99,7 @@ def run_comparison(
     rows, judged = sides.rows(measures) if measures or not wanted else [], []
     if wanted:
         judged_rows = sides.rows(columns_of(wanted, sides.runs))
-        judged = judge(wanted, judged_rows)
+        judged = judge(wanted, judged_rows, sides.looks)
         rows = rows or _judged(wanted, judged_rows)
     for line in sides.head():
         log(line)
@@ -127,5 +133,5 @@ def _exit_by(judged: Sequence[Judgement]) -> None:
     if Outcome.FAILED in outcomes:
         raise typer.Exit(ExitCode.CONDITION_FAILED)
     if Outcome.UNDECIDED in outcomes:
-        log("more seeds may decide what is undecided: raise repeat in both runs")
+        log("more seeds decide what is undecided: raise repeat, or run with --until-decided")
         raise typer.Exit(ExitCode.UNDECIDED)

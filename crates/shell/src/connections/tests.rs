@@ -30,7 +30,7 @@ impl Scene {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
             interval: REPORT_INTERVAL,
-            live: Arc::default(),
+            live: std::sync::Arc::default(),
         };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).unwrap();
         let mut connections = ConnectionTracker::new(NODES, true, 0);

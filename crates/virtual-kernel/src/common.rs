@@ -8,6 +8,12 @@ use fairwind_units::Span;
 use std::fs::File;
 use std::path::Path;
 
+/// The variable with the folder of the task, on the kernel's command line.
+pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
+/// The variable with the seed of the kernel's random numbers.
+pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
+/// Where an instance finds programs such as `ip`.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What a host process is started with.
 pub(crate) const HOST_ARGUMENT: &str = "host";
 /// How often the router reports what it has seen: each report costs some system calls.

@@ -15,17 +15,17 @@ const FILES: [&str; 2] = ["stdout", "stderr"];
 
 /// What was printed, and how much of it has been passed on.
 #[derive(Debug)]
-pub(crate) struct Printed {
+pub(crate) struct ProgramOutput {
     written: [File; 2],
     read: [File; 2],
 }
 
-impl Printed {
-    /// Makes the files.
+impl ProgramOutput {
+    /// Creates the files.
     ///
     /// # Errors
     /// If the folder cannot be written.
-    pub(crate) fn make(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         let [out, err] = FILES.map(|name| folder.join(name));
         let written = [File::create(&out)?, File::create(&err)?];
         Ok(Self { written, read: [File::open(out)?, File::open(err)?] })
@@ -42,17 +42,47 @@ impl Printed {
     }
 
     /// Passes on what is new to this process' own standard output and standard error.
-    pub(crate) fn pass_on(&mut self) {
+    pub(crate) fn forward(&mut self) {
         let [out, err] = &mut self.read;
         copy(out, &mut io::stdout().lock());
         copy(err, &mut io::stderr().lock());
     }
 }
 
-/// Copies the rest of `file`. Nobody may be left who reads: the program goes on all the same.
+/// Copies the rest of `file`. If nobody reads any more, the program continues.
 fn copy(file: &mut File, target: &mut impl Write) {
-    let mut bytes = Vec::new();
-    if file.read_to_end(&mut bytes).is_ok() && !bytes.is_empty() {
-        let _ = target.write_all(&bytes).and_then(|()| target.flush());
+    let mut chunk = [0; 1 << 16];
+    while let Ok(bytes @ 1..) = file.read(&mut chunk) {
+        let _ = target.write_all(&chunk[..bytes]).and_then(|()| target.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_is_copied_once_while_a_file_grows() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = ProgramOutput::create(folder.path()).unwrap();
+        let (mut copied, mut expected) = (Vec::new(), Vec::new());
+        for part in [&b"no newline"[..], &[0, 255, 13, 10], &[7; 200_000], b""] {
+            output.written[0].write_all(part).unwrap();
+            expected.extend_from_slice(part);
+            copy(&mut output.read[0], &mut copied);
+            assert_eq!(copied, expected);
+        }
+    }
+
+    #[test]
+    fn lines_of_a_kernel_end_in_inherited_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = ProgramOutput::create(folder.path()).unwrap();
+        let arguments = output.arguments().unwrap();
+        let names: Vec<&str> = arguments.iter().map(|(line, _)| &line[..5]).collect();
+        assert_eq!(names, ["ssl0=", "ssl1="]);
+        for (line, handed) in &arguments {
+            assert!(line.ends_with(&format!("null,fd:{}", handed.as_raw_fd())));
+        }
     }
 }
