@@ -111,6 +111,38 @@ def test_value_without_effect_beside_others_is_said(tmp_path):
     assert answer.paragraphs[0] == "variant mFR (against TCP): nothing changed in any run."
 
 
+@pytest.mark.parametrize(
+    ("failed", "missing"),
+    [
+        ("TCP", "variant LT at count 1; count 4 at variant TCP"),
+        ("LT", "variant LT at count 1; count 4 at variant LT"),
+    ],
+)
+def test_contexts_without_one_side_are_left_out_and_named(tmp_path, failed, missing):
+    def fail(number):
+        # Two replicates of each cell, in the order of the cells.
+        if number // 2 == ("TCP", "LT").index(failed):
+            raise RuntimeError("made to fail")
+
+    results = run(variants(2, (1, 4)), tmp_path, ScriptedEngine(script=fail))
+    answer = answer_of(results)
+    # Cells are (1, TCP), (1, LT), (4, TCP), (4, LT): one of the first two has no rows.
+    variant = [effect for axis in answer.axes if axis.axis == "variant" for effect in axis.effects]
+    assert {effect.context for effect in variant} == {"count 4"}
+    assert len(answer.effects) == 4
+    words = answer.paragraphs[-1]
+    assert words.startswith("Not compared, because all runs of one side failed: ")
+    assert {*words.removesuffix(".").split(": ", 1)[1].split("; ")} == {*missing.split("; ")}
+
+
+def test_reference_that_failed_everywhere_gives_no_answer(tmp_path):
+    def fail(number):
+        if number < 2:
+            raise RuntimeError("made to fail")
+
+    assert answer_of(run(variants(2), tmp_path, ScriptedEngine(script=fail))) is None
+
+
 def test_run_without_an_axis_has_no_answer(tmp_path):
     assert answer_of(run(plan((1,)), tmp_path)) is None
 

@@ -11,10 +11,16 @@ from fairwind.answers.effects import (
     Place,
     check_margin,
     effects_of,
+    missing_effects,
     short_names,
     varied_axes,
 )
-from fairwind.answers.words import paragraph, unchanged_in_words, undecided_in_words
+from fairwind.answers.words import (
+    missing_in_words,
+    paragraph,
+    unchanged_in_words,
+    undecided_in_words,
+)
 from fairwind.folder.looks import read_looks
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
@@ -70,7 +76,11 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
         for place, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
     ]
-    closing = (undecided_in_words(undecided, len(found)),) if undecided else ()
+    missing = missing_effects(results)
+    closing = (
+        *((undecided_in_words(undecided, len(found)),) if undecided else ()),
+        *((missing_in_words(missing),) if missing else ()),
+    )
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
 

@@ -109,7 +109,8 @@ class Answer:
     method : str
         How effects, intervals and verdicts are found, in words.
     paragraphs : tuple of str
-        The answer in words: those of all axes, and how many more seeds would decide the rest.
+        The answer in words: those of all axes, how many more seeds would decide the rest, and what
+        is not compared because all runs of one side failed.
     """
 
     axes: tuple[AxisEffect, ...]
