@@ -335,6 +335,14 @@ def test_bound_stops_a_run_and_a_higher_one_goes_on(tmp_path, monkeypatch):
     assert "and 5 looks at growing numbers of seeds" in answer_of(results).method
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_bound_below_the_usual_first_look_is_kept(tmp_path, most):
+    looks = []
+    results = grow(tmp_path, most, first=1, on_look=looks.append)
+    assert [look.seeds for look in looks] == [most]
+    assert results.manifest.plan.replicates == most
+
+
 def test_later_looks_pay_for_earlier_ones(tmp_path, monkeypatch):
     noisy(monkeypatch, 0.02)
     grown = answer_of(grow(tmp_path / "grown", 64))
@@ -398,10 +406,12 @@ def test_damaged_looks_are_reported(tmp_path, content):
 
 
 def test_options_of_the_answer():
-    assert growth_of("10 %", 7) == Growth(7, 0.1)
-    assert growth_of(None, None) == Growth(64, 0.05)
+    assert growth_of("10 %", 7, is_growing=True) == Growth(7, 0.1)
+    assert growth_of(None, None, is_growing=False) == Growth(64, 0.05)
     with pytest.raises(FairwindError, match="--margin: cannot read"):
-        growth_of("ten", None)
+        growth_of("ten", None, is_growing=False)
+    with pytest.raises(FairwindError, match="--most-seeds bounds .* --until-decided"):
+        growth_of(None, 7, is_growing=False)
 
 
 @pytest.fixture

@@ -54,7 +54,8 @@ class Growth:
     Attributes
     ----------
     most_seeds : int
-        The bound, at least 1; what is there already is kept, even if it is more.
+        The bound, at least 1. What the scenario asks for, and what is there already, is kept even
+        if it is more.
     margin : float
         As in `answer_of`.
     """
@@ -100,7 +101,7 @@ def run_until_decided(
             "give it one in [sweep], or run it without --until-decided",
         )
     settings = replace(settings, grown_from=base)
-    looks = _looks_so_far(plan_of, base, engine, settings)
+    looks = _looks_so_far(plan_of, base, engine, settings, growth.most_seeds)
     size, looks = looks[-1], looks[:-1]
     while True:
         results = run_plan(plan_of(size), engine, settings, on_progress)
@@ -118,10 +119,15 @@ def run_until_decided(
 
 
 def _looks_so_far(
-    plan_of: Callable[[int], Plan], base: Plan, engine: Engine, settings: RunSettings
+    plan_of: Callable[[int], Plan],
+    base: Plan,
+    engine: Engine,
+    settings: RunSettings,
+    most_seeds: int,
 ) -> list[int]:
     """Give the sizes of the looks that the folder knows of, and of the one to begin with."""
-    folder, first = folder_of(base, engine, settings), max(base.replicates, FEWEST_SEEDS)
+    folder = folder_of(base, engine, settings)
+    first = max(base.replicates, min(FEWEST_SEEDS, most_seeds))
     if not (folder / MANIFEST).exists():
         return [first]
     earlier = read_manifest(folder)

@@ -21,6 +21,7 @@ from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
 from fairwind.engine.engines import Engine
+from fairwind.errors import FairwindError
 from fairwind.execution.admission import counted, one_of
 from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio
@@ -35,8 +36,19 @@ WIDEST = 120
 """Sentences are no longer on a line, however wide the terminal is."""
 
 
-def growth_of(margin: str | None, most_seeds: int | None) -> Growth:
-    """Read the options of a run's answer."""
+def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -> Growth:
+    """Read the options of a run's answer.
+
+    Parameters
+    ----------
+    is_growing : bool
+        Whether seeds are added, without which a bound of them means nothing.
+    """
+    if most_seeds is not None and not is_growing:
+        raise FairwindError(
+            "--most-seeds bounds the seeds that --until-decided adds",
+            "add --until-decided, or set a number of seeds with --set repeat=N",
+        )
     ratio = MARGIN if margin is None else read_option("--margin", margin, parse_ratio)
     return Growth(most_seeds or MOST_SEEDS, ratio)
 

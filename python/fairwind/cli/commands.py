@@ -145,7 +145,7 @@ def run(
     approve(chosen.check(), engine, jobs, is_approved=yes)
     from fairwind.cli import answers, runs
 
-    growth = answers.growth_of(margin, most_seeds)
+    growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
     if until_decided:
         results = answers.execute_until_decided(
             chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
