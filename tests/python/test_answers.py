@@ -367,6 +367,26 @@ def test_interrupted_growth_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert results.groups.height == results.manifest.plan.runs * 2
 
 
+def test_value_that_changes_nothing_adds_no_seeds(tmp_path):
+    looks = []
+    results = run_until_decided(
+        lambda seeds: variants(seeds, (1,), ("TCP", "mFR")),
+        variants(3, (1,), ("TCP", "mFR")),
+        ScriptedEngine(),
+        RunSettings(1, tmp_path),
+        Growth(64),
+        None,
+        looks.append,
+    )
+    assert [look.seeds for look in looks] == [3]
+    answer = looks[0].answer
+    assert {effect.verdict for effect in answer.effects} == {EffectVerdict.UNDECIDED}
+    assert answer.undecided == ()
+    assert answer.axes[0].unchanged == ("mFR",)
+    assert "everything is decided" in look_in_words(looks[0], Growth(64))
+    assert results.manifest.plan.replicates == 3
+
+
 def test_nothing_to_decide_is_refused(tmp_path):
     with pytest.raises(FairwindError, match="no axis with several values"):
         run_until_decided(

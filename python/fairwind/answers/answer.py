@@ -125,6 +125,7 @@ def _axis_effect(
         reference=reference,
         paragraphs=tuple(filter(None, paragraphs)),
         effects=tuple(effects),
+        unchanged=tuple(value for value in values if value in same),
         is_without_effect=same == set(values),
     )
 
