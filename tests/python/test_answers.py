@@ -18,7 +18,8 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
+from fairwind.cli.answers import growth_of, look_in_words, print_answer
+from fairwind.cli.output import OutputFormat
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks
@@ -253,14 +254,40 @@ def test_per_cents_have_the_digits_that_matter(ratio, text):
     assert percent(ratio) == text
 
 
+MANY = variants(4, (1, 4), ("TCP", "LT", "LT+mFR"))
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
-def test_answer_fits_the_terminal(tmp_path, width):
-    answer = answer_of(run(variants(4, (1, 4), ("TCP", "LT", "LT+mFR")), tmp_path))
-    text = answer_in_text(answer, width)
-    assert max(map(len, text.splitlines())) <= width
-    assert any({"reference", "mean"} <= {*line.split()} for line in text.splitlines()) == (
-        width == 200
-    )
+def test_answer_fits_the_terminal(tmp_path, monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_answer(run(MANY, tmp_path), OutputFormat.TABLE)
+    out, error = capsys.readouterr()
+    assert max(map(len, out.splitlines())) <= width
+    headers = [line.split() for line in out.splitlines() if "verdict" in line.split()]
+    assert len(headers) == 2
+    assert ("reference" in headers[0]) == (width == 200)
+    assert ("note: columns left out to fit the width: " in error) == (width < 200)
+    assert "undecided" in out[out.index("verdict") :]
+    assert "…" not in out
+
+
+def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    print_answer(run(MANY, tmp_path), OutputFormat.TABLE, is_wide=True)
+    out, error = capsys.readouterr()
+    header = next(line for line in out.splitlines() if "verdict" in line.split())
+    assert {"reference", "mean", "interval", "verdict", "seeds"} <= {*header.split()}
+    assert error == ""
+
+
+def test_answer_in_a_pipe_has_120_characters_for_tables(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    results = run(MANY, tmp_path)
+    print_answer(results, OutputFormat.TABLE)
+    out, _ = capsys.readouterr()
+    assert f"\n{answer_of(results).method}\n" in out  # whole sentences
+    header = next(line for line in out.splitlines() if "verdict" in line.split())
+    assert "interval" in header
 
 
 def grow(folder, most, first=3, engine=None, on_look=None):
@@ -430,7 +457,7 @@ def test_options_of_the_answer():
     assert growth_of(None, None, is_growing=False) == Growth(64, 0.05)
     with pytest.raises(FairwindError, match="--margin: cannot read"):
         growth_of("ten", None, is_growing=False)
-    with pytest.raises(FairwindError, match="--most-seeds bounds .* --until-decided"):
+    with pytest.raises(FairwindError, match=r"--most-seeds bounds .* --until-decided"):
         growth_of(None, 7, is_growing=False)
 
 

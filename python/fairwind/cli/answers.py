@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+import math
 import sys
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from fairwind.answers import Answer, AxisEffect, Effect
+from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import MARGIN
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
 from fairwind.answers.words import interval_in_words, percent
-from fairwind.cli.output import OutputFormat, log
+from fairwind.cli.output import OutputFormat, line_width, log, log_left_out, print_fitted
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
@@ -25,7 +23,7 @@ from fairwind.errors import FairwindError
 from fairwind.execution.admission import counted, one_of
 from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio
-from fairwind.results import Results, significant
+from fairwind.results import Results
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -34,6 +32,9 @@ MOST_ROWS = 40
 
 WIDEST = 120
 """Sentences are no longer on a line, however wide the terminal is."""
+
+DISPENSABLE = ("more seeds", "reference", "mean", "interval", "effect / %", "verdict")
+"""Columns that are left out where the table is too wide, the first one first, but for the last."""
 
 
 def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -> Growth:
@@ -93,122 +94,71 @@ def look_in_words(look: Look, growth: Growth) -> str:
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
 
 
-def print_answer(results: Results, output: OutputFormat, growth: Growth | None = None) -> None:
+def print_answer(
+    results: Results,
+    output: OutputFormat,
+    growth: Growth | None = None,
+    *,
+    is_wide: bool = False,
+) -> None:
     """Print what the axes of a run do, in words and as tables; nothing without an axis."""
     if output is not OutputFormat.TABLE:
         return
     answer = answer_of(results, MARGIN if growth is None else growth.margin)
-    if answer is not None:
-        width = shutil.get_terminal_size().columns
-        sys.stdout.write(f"\n{answer_in_text(answer, width)}")
-
-
-def answer_in_text(answer: Answer, width: int) -> str:
-    """Write an answer for a terminal.
-
-    Parameters
-    ----------
-    width : int
-        Of the terminal, in characters.
-    """
-    lines = [line for text in answer.paragraphs for line in _wrapped(text, width)]
+    if answer is None:
+        return
+    sys.stdout.write("\n" + "".join(map(_wrapped, answer.paragraphs)))
+    left_out: list[str] = []
     for axis in answer.axes:
         if not axis.is_without_effect:
-            lines += ["", *_table(axis, width)]
-    return "\n".join([*lines, "", *_wrapped(answer.method, width)]) + "\n"
+            sys.stdout.write("\n")
+            left_out += _print_effects(axis, is_wide=is_wide)
+    sys.stdout.write(f"\n{_wrapped(answer.method)}")
+    log_left_out(left_out)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
+def _wrapped(text: str) -> str:
+    width = line_width()
+    if width is None:
+        return f"{text}\n"
+    lines = textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in lines)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column of the table of effects.
-
-    Attributes
-    ----------
-    place : int, optional
-        Which one is left out first where the table is too wide; None for never.
-    """
-
-    header: str
-    cells: Sequence[str]
-    is_number: bool = False
-    place: int | None = None
-
-    @property
-    def width(self) -> int:
-        return max(len(self.header), *(len(cell) for cell in self.cells))
-
-    def lines(self) -> list[str]:
-        """Write header and cells, all equally wide."""
-        texts = [self.header, *self.cells]
-        return [
-            text.rjust(self.width) if self.is_number else text.ljust(self.width) for text in texts
-        ]
-
-
-def _table(axis: AxisEffect, width: int) -> list[str]:
-    """Write the effects of one axis, in as many columns as there is room for."""
+def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
+    """Print the effects of one axis; give the columns that did not fit."""
     effects = axis.effects[:MOST_ROWS]
-    columns = [
-        _Column(axis.axis.rsplit(".", 1)[-1], [one.value for one in effects]),
-        _Column("at", [one.context for one in effects]),
-        _Column("of", [one.name for one in effects]),
-        _Column("measure", [_measure(one) for one in effects]),
-        _Column(
-            "reference",
-            [_scaled(one.mean_reference, one) for one in effects],
-            is_number=True,
-            place=1,
-        ),
-        _Column("mean", [_scaled(one.mean, one) for one in effects], is_number=True, place=2),
-        _Column("effect / %", [_relative(one) for one in effects], is_number=True),
-        _Column("interval", [interval_in_words(one) for one in effects]),
-        _Column("verdict", [_verdict(one) for one in effects]),
-        _Column("more seeds", [_more_seeds(one) for one in effects], is_number=True, place=0),
-    ]
-    shown = _fitting([one for one in columns if any(one.cells)], width)
-    lines = [
-        _cut("  ".join(row).rstrip(), width)
-        for row in zip(*(one.lines() for one in shown), strict=True)
-    ]
-    more = len(axis.effects) - len(effects)
-    return [*lines, f"and {more} more" if more else ""][: len(lines) + bool(more)]
-
-
-def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    """Leave columns out until the table fits."""
-    droppable = sorted(
-        (one for one in columns if one.place is not None), key=lambda one: one.place or 0
-    )
-    shown = list(columns)
-    for column in droppable:
-        if sum(one.width + 2 for one in shown) - 2 <= width:
-            break
-        shown = [one for one in shown if one is not column]
-    return shown
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    columns: dict[str, list[object]] = {
+        axis.axis.rsplit(".", 1)[-1]: [one.value for one in effects],
+        "at": [one.context for one in effects],
+        "of": [one.name for one in effects],
+        "measure": [_measure(one) for one in effects],
+        "reference": [_scaled(one.mean_reference, one) for one in effects],
+        "mean": [_scaled(one.mean, one) for one in effects],
+        "effect / %": [_relative(one) for one in effects],
+        "interval": [interval_in_words(one) for one in effects],
+        "verdict": [one.verdict.value for one in effects],
+        "more seeds": [_more_seeds(one) for one in effects],
+    }
+    # Contexts, intervals and seeds are empty in some answers.
+    columns = {name: cells for name, cells in columns.items() if cells != [""] * len(cells)}
+    rows = list(zip(*columns.values(), strict=True))
+    left_out = print_fitted(list(columns), rows, DISPENSABLE, is_wide=is_wide)
+    if more := len(axis.effects) - len(effects):
+        sys.stdout.write(f"and {more} more\n")
+    return left_out
 
 
 def _measure(effect: Effect) -> str:
     return f"{effect.title} / {effect.unit}" if effect.unit else effect.title
 
 
-def _scaled(value: float, effect: Effect) -> str:
-    return significant(value * effect.scale)
+def _scaled(value: float, effect: Effect) -> float | None:
+    return None if math.isnan(value) else value * effect.scale
 
 
 def _relative(effect: Effect) -> str:
     return "-" if effect.relative is None else percent(effect.relative)
-
-
-def _verdict(effect: Effect) -> str:
-    return effect.verdict.value
 
 
 def _more_seeds(effect: Effect) -> str:

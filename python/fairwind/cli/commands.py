@@ -154,7 +154,7 @@ def run(
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
     runs.print_headlines(results, output)
     runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, growth)
+    answers.print_answer(results, output, growth, is_wide=wide)
     runs.exit_by_failures(results)
 
 
@@ -241,7 +241,7 @@ def show(folder: Folder, *, wide: Wide = False, output: Format = OutputFormat.TA
     results = open_results(folder)
     runs.print_headlines(results, output)
     runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output)
+    answers.print_answer(results, output, is_wide=wide)
     runs.print_warnings(results)
 
 
