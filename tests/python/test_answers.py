@@ -22,7 +22,8 @@ from fairwind.cli.answers import growth_of, look_in_words, print_answer
 from fairwind.cli.output import OutputFormat
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
-from fairwind.folder.looks import LOOKS, read_looks
+from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
+from fairwind.report.page import render
 from fairwind.results.answer import Effect
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
@@ -454,11 +455,51 @@ def test_damaged_looks_are_reported(tmp_path, content):
 
 def test_options_of_the_answer():
     assert growth_of("10 %", 7, is_growing=True) == Growth(7, 0.1)
-    assert growth_of(None, None, is_growing=False) == Growth(64, 0.05)
+    assert growth_of(None, None, is_growing=False) == Growth(64, None)
     with pytest.raises(FairwindError, match="--margin: cannot read"):
         growth_of("ten", None, is_growing=False)
     with pytest.raises(FairwindError, match=r"--most-seeds bounds .* --until-decided"):
         growth_of(None, 7, is_growing=False)
+
+
+@pytest.mark.parametrize("content", ['{"seeds": [], "margin": 2}', '{"seeds": [], "margin": "a"}'])
+def test_damaged_margin_is_reported(tmp_path, content):
+    results = run(variants(1), tmp_path)
+    (tmp_path / LOOKS).write_text(content, encoding="utf-8")
+    with pytest.raises(FairwindError, match=r"looks\.json is damaged"):
+        answer_of(results)
+
+
+def test_margin_of_a_run_is_its_default(tmp_path):
+    results = run(variants(), tmp_path)
+    assert of_group(answer_of(results), "thin")[0].verdict is EffectVerdict.LESS
+    write_margin(tmp_path, 0.5)
+    assert read_looks(tmp_path) == []
+    assert of_group(answer_of(results), "thin")[0].verdict is EffectVerdict.NO_DIFFERENCE
+    assert "within 50 % of zero" in results.answer().method
+    assert "within 50 % of zero" in page_of(results)
+    assert "within 5 % of zero" in results.answer(0.05).method
+    assert "within 5 % of zero" in page_of(results, 0.05)
+
+
+def page_of(results, margin=None):
+    return " ".join(render(results, (), (), margin).split())
+
+
+def test_growing_run_keeps_its_margin(tmp_path):
+    run_until_decided(
+        lambda seeds: variants(seeds, (1,), ("TCP", "LT")),
+        variants(3),
+        ScriptedEngine(),
+        RunSettings(1, tmp_path),
+        Growth(4, 0.5),
+    )
+    looks = read_looks(tmp_path)
+    assert (looks[0], read_margin(tmp_path)) == (3, 0.5)
+    grow(tmp_path, 5)  # no margin is named: it stays
+    assert read_margin(tmp_path) == 0.5
+    write_margin(tmp_path, 0.1)
+    assert read_looks(tmp_path)[0] == 3
 
 
 @pytest.fixture
@@ -475,6 +516,18 @@ def test_run_ends_with_the_answer(folder):
     assert "thin delivery p99" in words
     assert "corrected for 2 effects" in " ".join(words.split())
     assert fairwind("show", "a", cwd=folder)[1] == out
+
+
+def test_margin_is_kept_after_the_run(folder):
+    code, out, _ = fairwind("run", "scenario.toml", "--margin", "20 %", "--out", "a", cwd=folder)
+    assert code == 0
+    assert "within 20 % of zero" in out
+    assert fairwind("show", "a", cwd=folder)[1] == out
+    assert "within 2 % of zero" in fairwind("show", "a", "--margin", "2 %", cwd=folder)[1]
+    assert fairwind("show", "a", cwd=folder)[1] == out
+    code, _, error = fairwind("report", "a", "--margin", "0 %", cwd=folder)
+    assert code == 2
+    assert "the margin must be above 0" in error
 
 
 def test_run_without_an_axis_ends_with_its_tables(folder):

@@ -21,7 +21,7 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.folder.looks import read_looks
+from fairwind.folder.looks import read_looks, read_margin
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis
@@ -41,14 +41,15 @@ METHOD = (
 )
 
 
-def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
+def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     """Give what the axes of a run do to the main measure of each group of flows.
 
     Parameters
     ----------
     results : Results
-    margin : float
-        The largest relative difference that counts as none, above 0 and below 1.
+    margin : float, optional
+        The largest relative difference that counts as none, above 0 and below 1; that which the run
+        was asked with if not given, else 5 %.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     FairwindError
         If the margin is none.
     """
-    check_margin(margin)
+    margin = margin_of(results, margin)
     axes = varied_axes(results)
     if not axes:
         return None
@@ -83,6 +84,22 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     )
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
+
+
+def margin_of(results: Results, margin: float | None) -> float:
+    """Give the margin that is wanted, else the run's own, else the usual one.
+
+    Raises
+    ------
+    FairwindError
+        If it is none.
+    """
+    if margin is None:
+        margin = read_margin(results.folder)
+    if margin is None:
+        return MARGIN
+    check_margin(margin)
+    return margin
 
 
 def looks_of(results: Results) -> list[int] | None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
-from fairwind.answers.effects import MARGIN
+from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
 from fairwind.answers.words import interval_in_words, percent
 from fairwind.cli.output import OutputFormat, line_width, log, log_left_out, print_fitted
@@ -50,8 +50,16 @@ def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -
             "--most-seeds bounds the seeds that --until-decided adds",
             "add --until-decided, or set a number of seeds with --set repeat=N",
         )
-    ratio = MARGIN if margin is None else read_option("--margin", margin, parse_ratio)
-    return Growth(most_seeds or MOST_SEEDS, ratio)
+    return Growth(most_seeds or MOST_SEEDS, margin_in(margin))
+
+
+def margin_in(option: str | None) -> float | None:
+    """Read the option ``--margin``; None where it is not given."""
+    if option is None:
+        return None
+    margin = read_option("--margin", option, parse_ratio)
+    check_margin(margin)
+    return margin
 
 
 def execute_until_decided(
@@ -97,14 +105,14 @@ def look_in_words(look: Look, growth: Growth) -> str:
 def print_answer(
     results: Results,
     output: OutputFormat,
-    growth: Growth | None = None,
+    margin: float | None = None,
     *,
     is_wide: bool = False,
 ) -> None:
     """Print what the axes of a run do, in words and as tables; nothing without an axis."""
     if output is not OutputFormat.TABLE:
         return
-    answer = answer_of(results, MARGIN if growth is None else growth.margin)
+    answer = answer_of(results, margin)
     if answer is None:
         return
     sys.stdout.write("\n" + "".join(map(_wrapped, answer.paragraphs)))

@@ -87,7 +87,18 @@ MostSeeds = Annotated[
 ]
 Margin = Annotated[
     str | None,
-    typer.Option(metavar="PERCENT", help="Largest difference that counts as none. Default: 5 %."),
+    typer.Option(
+        metavar="PERCENT",
+        help="Largest difference that counts as none; kept in the folder. Default: 5 %.",
+    ),
+]
+MarginOfRun = Annotated[
+    str | None,
+    typer.Option(
+        "--margin",
+        metavar="PERCENT",
+        help="Largest difference that counts as none. Default: the run's.",
+    ),
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Run without a question, however much it takes.")
@@ -144,6 +155,7 @@ def run(
     engine = engine_named(on)
     approve(chosen.check(), engine, jobs, is_approved=yes)
     from fairwind.cli import answers, runs
+    from fairwind.folder.looks import write_margin
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
     if until_decided:
@@ -152,9 +164,11 @@ def run(
         )
     else:
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
+        if growth.margin is not None:
+            write_margin(results.folder, growth.margin)
     runs.print_headlines(results, output)
     runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, growth, is_wide=wide)
+    answers.print_answer(results, output, is_wide=wide)
     runs.exit_by_failures(results)
 
 
@@ -233,15 +247,22 @@ def study(
 
 
 @app.command()
-def show(folder: Folder, *, wide: Wide = False, output: Format = OutputFormat.TABLE) -> None:
+def show(
+    folder: Folder,
+    *,
+    wide: Wide = False,
+    margin: MarginOfRun = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
+    wanted = answers.margin_in(margin)
     results = open_results(folder)
     runs.print_headlines(results, output)
     runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, is_wide=wide)
+    answers.print_answer(results, output, wanted, is_wide=wide)
     runs.print_warnings(results)
 
 
@@ -256,12 +277,14 @@ def report(
         ),
     ] = None,
     figures: WithFigures = False,
+    margin: MarginOfRun = None,
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
-    from fairwind.cli import runs
+    from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
-    runs.report(open_results(folder), runs.ReportFiles(out, figures))
+    wanted = answers.margin_in(margin)
+    runs.report(open_results(folder), runs.ReportFiles(out, figures), wanted)
 
 
 @app.command()

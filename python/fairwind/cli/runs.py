@@ -210,17 +210,17 @@ class ReportFiles:
         return out if out.suffix == ".html" else out / "report.html"
 
 
-def report(results: Results, files: ReportFiles) -> None:
+def report(results: Results, files: ReportFiles, margin: float | None = None) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well."""
     gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
     if results.manifest.study is None:
-        _report(results, files)
+        _report(results, files, margin=margin)
         return
     chosen = study_named(results.manifest.study)
     with unvalidated():
         figures, claims = chosen.figures(results), chosen.claims(results)
     _print_verdicts(claims)
-    _report(results, files, figures, claims)
+    _report(results, files, figures, claims, margin=margin)
 
 
 def _report(
@@ -228,11 +228,15 @@ def _report(
     files: ReportFiles,
     figures: Sequence[Figure] = (),
     claims: Sequence[Claim] = (),
+    *,
+    margin: float | None = None,
 ) -> None:
     page = files.page(results)
     folder = page.parent / "figures" if files.has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
-        written = write_report(results, figures, claims, watch, page=page, figure_folder=folder)
+        written = write_report(
+            results, figures, claims, watch, page=page, figure_folder=folder, margin=margin
+        )
     log(f"page: {written.page}")
     for path in written.figures:
         if path.suffix == ".png":
