@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
 from fairwind.answers.words import interval_in_words, percent
+from fairwind.cli.check import PlannedRun
 from fairwind.cli.output import OutputFormat, line_width, log, log_left_out, print_fitted
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
@@ -60,6 +62,14 @@ def margin_in(option: str | None) -> float | None:
     margin = read_option("--margin", option, parse_ratio)
     check_margin(margin)
     return margin
+
+
+def planned_growth(scenario: Scenario, growth: Growth, planned: PlannedRun) -> PlannedRun:
+    """Give what a run may come to that adds seeds, from what it begins with."""
+    base = planned.plan
+    most = scenario.with_settings({"repeat": max(growth.most_seeds, base.replicates)}).plan
+    settings = None if planned.settings is None else replace(planned.settings, grown_from=base)
+    return PlannedRun(most, settings, is_bound=True)
 
 
 def execute_until_decided(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fairwind.cli.analyse import analyse
-from fairwind.cli.check import On, approve, check
+from fairwind.cli.check import On, PlannedRun, approve, check
 from fairwind.cli.completion import complete_folder, complete_study, completion
 from fairwind.cli.congestion import app as congestion
 from fairwind.cli.init import init
@@ -153,11 +153,16 @@ def run(
     """
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
-    approve(chosen.check(), engine, jobs, is_approved=yes)
+    plan = chosen.check()
     from fairwind.cli import answers, runs
+    from fairwind.execution.execute import RunSettings
     from fairwind.folder.looks import write_margin
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
+    planned = PlannedRun(plan, RunSettings(jobs, out, force))
+    if until_decided:
+        planned = answers.planned_growth(chosen, growth, planned)
+    approve([planned], engine, jobs, is_approved=yes)
     if until_decided:
         results = answers.execute_until_decided(
             chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
@@ -219,7 +224,9 @@ def study(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    yes: Yes = False,
     wide: Wide = False,
+    live: Live = False,
     figures: WithFigures = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
@@ -240,6 +247,8 @@ def study(
         jobs=jobs,
         out=out,
         force=force,
+        is_approved=yes,
+        is_live=live,
         output=output,
         is_wide=wide,
         files=files,
