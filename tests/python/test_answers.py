@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import polars as pl
@@ -18,12 +19,12 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.cli.answers import growth_of, look_in_words, print_answer
-from fairwind.cli.output import OutputFormat
+from fairwind.cli.answers import growth_of, known_values, look_in_words, print_answer
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
 from fairwind.report.page import render
+from fairwind.results import Results
 from fairwind.results.answer import Effect
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
@@ -261,7 +262,7 @@ MANY = variants(4, (1, 4), ("TCP", "LT", "LT+mFR"))
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_answer_fits_the_terminal(tmp_path, monkeypatch, capsys, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    print_answer(run(MANY, tmp_path), OutputFormat.TABLE)
+    print_answer(run(MANY, tmp_path))
     out, error = capsys.readouterr()
     assert max(map(len, out.splitlines())) <= width
     headers = [line.split() for line in out.splitlines() if "verdict" in line.split()]
@@ -274,7 +275,7 @@ def test_answer_fits_the_terminal(tmp_path, monkeypatch, capsys, width):
 
 def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
-    print_answer(run(MANY, tmp_path), OutputFormat.TABLE, is_wide=True)
+    print_answer(run(MANY, tmp_path), is_wide=True)
     out, error = capsys.readouterr()
     header = next(line for line in out.splitlines() if "verdict" in line.split())
     assert {"reference", "mean", "interval", "verdict", "seeds"} <= {*header.split()}
@@ -284,7 +285,7 @@ def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
 def test_answer_in_a_pipe_has_120_characters_for_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("COLUMNS", raising=False)
     results = run(MANY, tmp_path)
-    print_answer(results, OutputFormat.TABLE)
+    print_answer(results)
     out, _ = capsys.readouterr()
     assert f"\n{answer_of(results).method}\n" in out  # whole sentences
     header = next(line for line in out.splitlines() if "verdict" in line.split())
@@ -537,9 +538,28 @@ def test_run_without_an_axis_ends_with_its_tables(folder):
     assert "against" not in out
 
 
-def test_json_and_csv_have_no_words(folder):
+def test_answer_as_json_is_that_of_python(folder):
     _, out, _ = fairwind("run", "scenario.toml", "--out", "a", "--format", "json", cwd=folder)
-    assert {row["table"] for row in json.loads(out)} >= {"groups"}
+    document = json.loads(out)
+    assert {row["table"] for row in document["summary"]} >= {"groups"}
+    answer = answer_of(Results(folder / "a"))
+    assert document["answer"]["paragraphs"] == [*answer.paragraphs]
+    (axis,) = document["answer"]["axes"]
+    assert [(one["name"], one["verdict"], one["low"]) for one in axis["effects"]] == [
+        (one.name, one.verdict.value, one.low) for one in answer.effects
+    ]
+    shown = fairwind("show", "a", "--format", "json", "--margin", "20 %", cwd=folder)[1]
+    assert "within 20 % of zero" in json.loads(shown)["answer"]["method"]
+    assert fairwind("show", "a", "--format", "csv", cwd=folder)[1].startswith("flows_count,table,")
+
+
+def test_json_of_a_run_without_an_axis_has_no_answer(folder):
+    arguments = ("run", "scenario.toml", "--set", "flows.*.count=1", "--format", "json")
+    assert json.loads(fairwind(*arguments, cwd=folder)[1])["answer"] is None
+
+
+def test_unknown_numbers_are_null_in_json():
+    assert known_values({"a": (math.nan, [1.5, math.inf])}) == {"a": [None, [1.5, None]]}
 
 
 def test_unused_mechanism_changes_nothing(folder):

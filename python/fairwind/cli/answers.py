@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -15,8 +16,16 @@ from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
 from fairwind.answers.words import interval_in_words, percent
+from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import OutputFormat, line_width, log, log_left_out, print_fitted
+from fairwind.cli.output import (
+    OutputFormat,
+    line_width,
+    log,
+    log_left_out,
+    print_fitted,
+    print_json,
+)
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
@@ -25,7 +34,7 @@ from fairwind.errors import FairwindError
 from fairwind.execution.admission import counted, one_of
 from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio
-from fairwind.results import Results
+from fairwind.results import Results, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -94,8 +103,8 @@ def execute_until_decided(
             show,
             lambda look: log(look_in_words(look, growth)),
         )
-    runs = results.manifest.plan.runs - len(results.failures)
-    log(f"{counted(runs, one_of(engine))}; tables: {results.folder}")
+    done = results.manifest.plan.runs - len(results.failures)
+    log(f"{counted(done, one_of(engine))}; tables: {results.folder}")
     print_warnings(results, printed=base.warnings)
     return results
 
@@ -112,16 +121,43 @@ def look_in_words(look: Look, growth: Growth) -> str:
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
 
 
-def print_answer(
+def print_run(
     results: Results,
     output: OutputFormat,
     margin: float | None = None,
     *,
     is_wide: bool = False,
 ) -> None:
+    """Print main measures and answer of a run; CSV, which is one table, has no answer."""
+    match output:
+        case OutputFormat.TABLE:
+            runs.print_headlines(results, output)
+            runs.print_summary(results, output, is_wide=is_wide)
+            print_answer(results, margin, is_wide=is_wide)
+        case OutputFormat.CSV:
+            runs.print_summary(results, output)
+        case OutputFormat.JSON:
+            answer = answer_of(results, margin)
+            summary = tidy_overview(results).to_dicts()
+            document = None if answer is None else known_values(asdict(answer))
+            print_json({"summary": summary, "answer": document})
+
+
+def known_values(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can say
+    """Put None in the place of numbers that are none, which JSON cannot say."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: known_values(one) for name, one in value.items()}
+        case list() | tuple():
+            return [known_values(one) for one in value]
+        case _:
+            return value
+
+
+def print_answer(results: Results, margin: float | None = None, *, is_wide: bool = False) -> None:
     """Print what the axes of a run do, in words and as tables; nothing without an axis."""
-    if output is not OutputFormat.TABLE:
-        return
     answer = answer_of(results, margin)
     if answer is None:
         return

@@ -64,10 +64,12 @@ def check(
 ) -> None:
     """Validate a scenario; describe it, warn of traps, and estimate time and memory.
 
-    --format json prints the whole resolved plan, --format csv the cells of its grid.
+    --format json prints the whole resolved plan, --format csv the cells of its grid; with --cell,
+    both have this cell alone.
     """
     engine = engine_named(on)
     plan = chosen_scenario(scenario, settings, None).check()
+    cells = _chosen(plan, cell)
     admit(plan, engine)
     for warning in [*plan.warnings, *traps(plan)]:
         log(f"warning: {warning}")
@@ -75,24 +77,30 @@ def check(
         log(f"remark: {remark}")
     match output:
         case OutputFormat.JSON:
-            print_json(plan.document)
+            every = plan.document["cells"]
+            print_json(plan.document | {"cells": every if cell is None else [every[cell]]})
         case OutputFormat.CSV:
-            cells = [{"cell": one.index, **one.settings} for one in plan.cells]
-            print_rows(list(cells[0]), [list(one.values()) for one in cells], output)
+            rows = [{"cell": one.index, **one.settings} for one in cells]
+            print_rows(list(rows[0]), [list(one.values()) for one in rows], output)
         case OutputFormat.TABLE:
             sys.stdout.write(_written(plan, cell, engine))
 
 
-def _written(plan: Plan, cell: int | None, engine: Engine) -> str:
-    """Write the description of a plan, its subjects to the left."""
+def _chosen(plan: Plan, cell: int | None) -> tuple[Cell, ...]:
+    """Give one cell of a plan, or all of them."""
     last = len(plan.cells) - 1
     if cell is not None and cell > last:
         raise typer.BadParameter(f"no cell {cell}: the last one is {last}")
-    cells = plan.cells if cell is None else (plan.cells[cell],)
+    return tuple(plan.cells) if cell is None else (plan.cells[cell],)
+
+
+def _written(plan: Plan, cell: int | None, engine: Engine) -> str:
+    """Write the description of a plan, its subjects to the left."""
+    cells = _chosen(plan, cell)
     lines = [("name", plan.name), *describe(plan, cells, one_of(engine))]
     if cell is not None and plan.axes:
         settings = ", ".join(f"{name} = {label}" for name, label in cells[0].settings.items())
-        lines.insert(1, ("cell", f"{cell} of 0 to {last}: {settings}"))
+        lines.insert(1, ("cell", f"{cell} of 0 to {len(plan.cells) - 1}: {settings}"))
     lines.append(("estimate", _estimate_in_words(plan, engine)))
     return "".join(_wrapped(line) for line in lines)
 

@@ -149,7 +149,8 @@ def run(
 ) -> None:
     """Run a scenario or a named test, all cells and replicates; resume an interrupted run.
 
-    A scenario with an axis ends with what the axis does to the main measure of each group.
+    A scenario with an axis ends with what the axis does to the main measure of each group. --format
+    json prints an object with the summary and this answer, csv the summary alone.
     """
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
@@ -171,9 +172,7 @@ def run(
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
         if growth.margin is not None:
             write_margin(results.folder, growth.margin)
-    runs.print_headlines(results, output)
-    runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, is_wide=wide)
+    answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
 
 
@@ -269,9 +268,7 @@ def show(
 
     wanted = answers.margin_in(margin)
     results = open_results(folder)
-    runs.print_headlines(results, output)
-    runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, wanted, is_wide=wide)
+    answers.print_run(results, output, wanted, is_wide=wide)
     runs.print_warnings(results)
 
 
