@@ -11,11 +11,17 @@ from fairwind.answers.effects import (
     Place,
     check_margin,
     effects_of,
+    missing_effects,
     short_names,
     varied_axes,
 )
-from fairwind.answers.words import paragraph, unchanged_in_words, undecided_in_words
-from fairwind.folder.looks import read_looks
+from fairwind.answers.words import (
+    missing_in_words,
+    paragraph,
+    unchanged_in_words,
+    undecided_in_words,
+)
+from fairwind.folder.looks import read_looks, read_margin
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis
@@ -35,14 +41,15 @@ METHOD = (
 )
 
 
-def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
+def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     """Give what the axes of a run do to the main measure of each group of flows.
 
     Parameters
     ----------
     results : Results
-    margin : float
-        The largest relative difference that counts as none, above 0 and below 1.
+    margin : float, optional
+        The largest relative difference that counts as none, above 0 and below 1; that which the run
+        was asked with if not given, else 5 %.
 
     Returns
     -------
@@ -54,7 +61,7 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     FairwindError
         If the margin is none.
     """
-    check_margin(margin)
+    margin = margin_of(results, margin)
     axes = varied_axes(results)
     if not axes:
         return None
@@ -70,9 +77,29 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
         for place, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
     ]
-    closing = (undecided_in_words(undecided, len(found)),) if undecided else ()
+    missing = missing_effects(results)
+    closing = (
+        *((undecided_in_words(undecided, len(found)),) if undecided else ()),
+        *((missing_in_words(missing),) if missing else ()),
+    )
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
+
+
+def margin_of(results: Results, margin: float | None) -> float:
+    """Give the margin that is wanted, else the run's own, else the usual one.
+
+    Raises
+    ------
+    FairwindError
+        If it is none.
+    """
+    if margin is None:
+        margin = read_margin(results.folder)
+    if margin is None:
+        return MARGIN
+    check_margin(margin)
+    return margin
 
 
 def looks_of(results: Results) -> list[int] | None:
@@ -115,6 +142,7 @@ def _axis_effect(
         reference=reference,
         paragraphs=tuple(filter(None, paragraphs)),
         effects=tuple(effects),
+        unchanged=tuple(value for value in values if value in same),
         is_without_effect=same == set(values),
     )
 

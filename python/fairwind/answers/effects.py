@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +107,11 @@ class EffectTables:
             for others in self._contexts(axis, axes)
             for headline in groups
         )
-        return [one for one in found if self._rows(one, one.label).height]
+        return [
+            one
+            for one in found
+            if self._rows(one, one.label).height and self._rows(one, one.axis.labels[0]).height
+        ]
 
     def _contexts(self, axis: Axis, axes: Sequence[Axis]) -> list[tuple[tuple[Axis, str], ...]]:
         """Give the combinations of the other axes' values that the grid has, in its order."""
@@ -158,6 +163,30 @@ class EffectTables:
 
 
 NO_ROWS = pl.DataFrame(schema={"replicate": pl.UInt32(), "seed": pl.UInt64()})
+
+
+def missing_effects(results: Results) -> list[str]:
+    """Give in words what nothing is known of, because all runs of one of both sides failed.
+
+    Returns
+    -------
+    list of str
+        Each value of an axis, with the other axes, such as ``variant LT at count 4``.
+    """
+    plan, axes = results.manifest.plan, varied_axes(results)
+    counts = Counter(failure.cell for failure in results.failures)
+    failed = [cell.settings for cell in plan.cells if counts[cell.index] == plan.replicates]
+    names = short_names(axes)
+    found = []
+    for axis in axes:
+        reference = axis.labels[0]
+        for settings in failed:
+            label = settings[axis.name]
+            values = axis.labels[1:] if label == reference else (label,)
+            others = [(other, settings[other.name]) for other in axes if other is not axis]
+            where = f" at {_in_words(others, names)}" if others else ""
+            found += [f"{names[axis.name]} {value}{where}" for value in values]
+    return list(dict.fromkeys(found))
 
 
 def effects_of(

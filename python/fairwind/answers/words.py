@@ -145,6 +145,14 @@ def undecided_in_words(undecided: Sequence[tuple[str, Effect]], effects: int) ->
     return f"{count}. More seeds that would probably decide: {'; '.join(parts)} (--until-decided)."
 
 
+def missing_in_words(missing: Sequence[str]) -> str:
+    """Say which comparisons lack a side."""
+    named = "; ".join(missing[:MOST_NAMED])
+    more = len(missing) - MOST_NAMED
+    end = f"; and {more} more" if more > 0 else ""
+    return f"Not compared, because all runs of one side failed: {named}{end}."
+
+
 def _where(axis: str, effect: Effect) -> str:
     context = f" at {effect.context}" if effect.context else ""
     return f"{effect.name} {short_title(effect)} with {axis} {effect.value}{context}"

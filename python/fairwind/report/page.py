@@ -39,8 +39,13 @@ WAITS_SHOWN = 100
 """Longest waits on the page."""
 
 
-def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim]) -> str:
-    """Write the page of a run as text."""
+def render(
+    results: Results,
+    figures: Sequence[Figure],
+    claims: Sequence[Claim],
+    margin: float | None = None,
+) -> str:
+    """Write the page of a run as text; a margin is that of `Results.answer`."""
     manifest = results.manifest
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -48,7 +53,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     environment.filters["number"] = cell_text
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
-    answer = results.answer()
+    answer = results.answer(margin)
     first = [one for one in figures if manifest.is_foreign and one.name.startswith(TRACE)]
     return template.render(
         manifest=manifest,
@@ -149,6 +154,7 @@ def write_report(
     *,
     page: Path | None = None,
     figure_folder: Path | None = None,
+    margin: float | None = None,
 ) -> Report:
     """Write the page of a run, and its figures as files where a folder is given for them.
 
@@ -164,6 +170,8 @@ def write_report(
         The page's file; ``report.html`` in the run's folder if not given.
     figure_folder : Path, optional
         Folder for every figure as SVG, PNG and PDF; without it no figure is written as a file.
+    margin : float, optional
+        As in `Results.answer`.
 
     Raises
     ------
@@ -184,5 +192,5 @@ def write_report(
     with errors:
         paths = [] if figure_folder is None else save_all(every, figure_folder, watch)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_file(page, render(results, every, claims).encode())
+        write_file(page, render(results, every, claims, margin).encode())
     return Report(page, tuple(paths))

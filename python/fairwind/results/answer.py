@@ -88,14 +88,17 @@ class AxisEffect:
         One for each other value, in words.
     effects : tuple of Effect
         Of the main measure of each group, by value, context and group.
+    unchanged : tuple of str
+        The other values with which no table of the run differs from the first one's.
     is_without_effect : bool
-        Whether no table of the run differs between any values of the axis.
+        Whether these are all of them.
     """
 
     axis: str
     reference: str
     paragraphs: tuple[str, ...]
     effects: tuple[Effect, ...]
+    unchanged: tuple[str, ...]
     is_without_effect: bool
 
 
@@ -110,7 +113,8 @@ class Answer:
     method : str
         How effects, intervals and verdicts are found, in words.
     paragraphs : tuple of str
-        The answer in words: those of all axes, and how many more seeds would decide the rest.
+        The answer in words: those of all axes, how many more seeds would decide the rest, and what
+        is not compared because all runs of one side failed.
     """
 
     axes: tuple[AxisEffect, ...]
@@ -124,8 +128,13 @@ class Answer:
 
     @property
     def undecided(self) -> tuple[Effect, ...]:
-        """The effects that more seeds may decide."""
-        return tuple(one for one in self.effects if one.verdict is EffectVerdict.UNDECIDED)
+        """The effects that more seeds may decide; a value that changes nothing has none."""
+        return tuple(
+            one
+            for axis in self.axes
+            for one in axis.effects
+            if one.verdict is EffectVerdict.UNDECIDED and one.value not in axis.unchanged
+        )
 
     def _repr_html_(self) -> str:
         """Show the answer in words and numbers in a notebook."""
