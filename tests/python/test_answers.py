@@ -9,6 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import fairwind as package
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
 from fairwind.answers.headlines import headlines
@@ -587,11 +588,34 @@ def test_run_until_decided_on_the_command_line(folder):
 
 
 def test_python_runs_until_decided_and_answers(folder, monkeypatch):
-    import fairwind as package
-
     monkeypatch.chdir(folder)
     results = package.load("scenario.toml").run(out="a", until_decided=3)
     assert results.manifest.plan.replicates == 3
     answer = results.answer()
     assert answer == answer_of(results)
     assert {effect.seeds for effect in answer.effects} == {3}
+
+
+def test_run_in_python_finds_named_tests(monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        package.Scenario, "run", lambda self, on, **options: ran.append((self.file, on, options))
+    )
+    package.run("rrul", "kernel", until_decided=7, margin=0.1)
+    ((name, on, options),) = ran
+    assert name.endswith("rrul.toml")
+    assert (on, options["until_decided"], options["margin"]) == ("kernel", 7, 0.1)
+    with pytest.raises(FairwindError, match="did you mean rrul"):
+        package.run("rrull")
+
+
+@pytest.mark.parametrize("growth", [{}, {"until_decided": 3}])
+def test_run_in_python_keeps_its_margin(folder, growth):
+    file = folder / "scenario.toml"
+    results = package.run(file, out=folder / "a", margin=0.2, **growth)
+    assert "within 20 % of zero" in results.answer().method
+    results = package.run(str(file), out=folder / "a", **growth)  # said once is enough
+    assert "within 20 % of zero" in results.answer().method
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        package.run(file, out=folder / "b", margin=2)
+    assert not (folder / "b").exists()

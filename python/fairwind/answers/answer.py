@@ -21,7 +21,7 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.folder.looks import read_looks, read_margin
+from fairwind.folder.looks import read_looks, read_margin, write_margin
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis
@@ -100,6 +100,13 @@ def margin_of(results: Results, margin: float | None) -> float:
         return MARGIN
     check_margin(margin)
     return margin
+
+
+def keep_margin(results: Results, margin: float | None) -> None:
+    """Make a margin that of a run; what the folder has stays if there is none."""
+    if margin is not None:
+        check_margin(margin)
+        write_margin(results.folder, margin)
 
 
 def looks_of(results: Results) -> list[int] | None:
