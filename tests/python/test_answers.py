@@ -12,6 +12,7 @@ import pytest
 import fairwind as package
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
+from fairwind.answers.answer import is_same
 from fairwind.answers.headlines import headlines
 from fairwind.answers.words import (
     effect_in_words,
@@ -100,7 +101,29 @@ def test_axis_without_any_effect_is_said(tmp_path):
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
-def test_one_different_number_anywhere_is_an_effect(tmp_path):
+def test_values_with_which_everything_failed_are_not_the_same(tmp_path):
+    def fail(number):
+        if number < 4:
+            raise RuntimeError("made to fail")
+
+    grid = variants(2, (1,), ("TCP", "mFR", "LT"))
+    results = run(grid, tmp_path, ScriptedEngine(script=fail))
+    assert not is_same(results, results.manifest.plan.axes[-1], "mFR")
+
+
+def test_large_tables_are_not_read_where_small_ones_differ(tmp_path, monkeypatch):
+    results, scanned = run(variants(), tmp_path), []
+    scan = Results.scan
+    monkeypatch.setattr(
+        Results, "scan", lambda self, name: scanned.append(name) or scan(self, name)
+    )
+    assert not is_same(results, results.manifest.plan.axes[-1], "LT")
+    assert {*scanned} <= {"flows", "groups"}
+
+
+@pytest.mark.parametrize("rows", [1, 5, 1000])
+def test_one_different_number_anywhere_is_an_effect(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("fairwind.answers.answer.BATCH_ROWS", rows)
     results = run(variants(names=("TCP", "mFR")), tmp_path)
     path = tmp_path / "flows.parquet"
     flows = pl.read_parquet(path)
