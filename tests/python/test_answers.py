@@ -84,6 +84,14 @@ def test_other_axes_are_kept_as_context(tmp_path):
     assert "corrected for 8 effects" in answer.method
 
 
+def test_only_verdicts_are_called_corrected(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    assert "Verdicts are corrected for 2 effects" in answer.method
+    assert "they do not all hold at once" in answer.method
+    assert ">interval<" in answer._repr_html_()
+    assert "95 % interval" not in answer._repr_html_()
+
+
 def test_one_sentence_for_each_value_in_words(tmp_path):
     answer = answer_of(run(variants(), tmp_path))
     assert answer.paragraphs[0].startswith("variant LT (against TCP): ")

@@ -41,9 +41,10 @@ BATCH_ROWS = 1_000_000
 
 METHOD = (
     "{pairing}; each effect is one t test against the first value of the axis, of log(value / "
-    "reference) where all values are above zero, else of the difference. Intervals and verdicts "
-    "are corrected for {effects} (Holm 1979){looks}: no difference if the interval lies within "
-    "{margin:g} % of zero, else less or more if it excludes zero, else undecided."
+    "reference) where all values are above zero, else of the difference. Verdicts are corrected "
+    "for {effects} (Holm 1979){looks}: no difference if the interval lies within {margin:g} % of "
+    "zero, else less or more if it excludes zero, else undecided. Each interval has the level of "
+    "its own verdict; they do not all hold at once."
 )
 
 
