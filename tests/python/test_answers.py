@@ -9,8 +9,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import fairwind as package
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
+from fairwind.answers.answer import is_same
 from fairwind.answers.main_measures import main_measures
 from fairwind.answers.words import (
     effect_in_words,
@@ -82,6 +84,14 @@ def test_other_axes_are_kept_as_context(tmp_path):
     assert "corrected for 8 effects" in answer.method
 
 
+def test_only_verdicts_are_called_corrected(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    assert "Verdicts are corrected for 2 effects" in answer.method
+    assert "they do not all hold at once" in answer.method
+    assert ">interval<" in answer._repr_html_()
+    assert "95 % interval" not in answer._repr_html_()
+
+
 def test_one_sentence_for_each_value_in_words(tmp_path):
     answer = answer_of(run(variants(), tmp_path))
     assert answer.paragraphs[0].startswith("variant LT (against TCP): ")
@@ -99,7 +109,29 @@ def test_axis_without_any_effect_is_said(tmp_path):
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
-def test_one_different_number_anywhere_is_an_effect(tmp_path):
+def test_values_with_which_everything_failed_are_not_the_same(tmp_path):
+    def fail(number):
+        if number < 4:
+            raise RuntimeError("made to fail")
+
+    grid = variants(2, (1,), ("TCP", "mFR", "LT"))
+    results = run(grid, tmp_path, ScriptedEngine(script=fail))
+    assert not is_same(results, results.manifest.plan.axes[-1], "mFR")
+
+
+def test_large_tables_are_not_read_where_small_ones_differ(tmp_path, monkeypatch):
+    results, scanned = run(variants(), tmp_path), []
+    scan = Results.scan
+    monkeypatch.setattr(
+        Results, "scan", lambda self, name: scanned.append(name) or scan(self, name)
+    )
+    assert not is_same(results, results.manifest.plan.axes[-1], "LT")
+    assert {*scanned} <= {"flows", "groups"}
+
+
+@pytest.mark.parametrize("rows", [1, 5, 1000])
+def test_one_different_number_anywhere_is_an_effect(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("fairwind.answers.answer.BATCH_ROWS", rows)
     results = run(variants(names=("TCP", "mFR")), tmp_path)
     path = tmp_path / "flows.parquet"
     flows = pl.read_parquet(path)
@@ -587,11 +619,34 @@ def test_run_until_decided_on_the_command_line(folder):
 
 
 def test_python_runs_until_decided_and_answers(folder, monkeypatch):
-    import fairwind as package
-
     monkeypatch.chdir(folder)
     results = package.load("scenario.toml").run(out="a", until_decided=3)
     assert results.manifest.plan.replicates == 3
     answer = results.answer()
     assert answer == answer_of(results)
     assert {effect.seeds for effect in answer.effects} == {3}
+
+
+def test_run_in_python_finds_named_tests(monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        package.Scenario, "run", lambda self, on, **options: ran.append((self.file, on, options))
+    )
+    package.run("rrul", "kernel", until_decided=7, margin=0.1)
+    ((name, on, options),) = ran
+    assert name.endswith("rrul.toml")
+    assert (on, options["until_decided"], options["margin"]) == ("kernel", 7, 0.1)
+    with pytest.raises(FairwindError, match="did you mean rrul"):
+        package.run("rrull")
+
+
+@pytest.mark.parametrize("growth", [{}, {"until_decided": 3}])
+def test_run_in_python_keeps_its_margin(folder, growth):
+    file = folder / "scenario.toml"
+    results = package.run(file, out=folder / "a", margin=0.2, **growth)
+    assert "within 20 % of zero" in results.answer().method
+    results = package.run(str(file), out=folder / "a", **growth)  # said once is enough
+    assert "within 20 % of zero" in results.answer().method
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        package.run(file, out=folder / "b", margin=2)
+    assert not (folder / "b").exists()

@@ -155,9 +155,9 @@ def run(
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
+    from fairwind.answers.answer import keep_margin
     from fairwind.cli import answers, runs
     from fairwind.execution.execute import RunSettings
-    from fairwind.folder.looks import write_margin
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
     planned = PlannedRun(plan, RunSettings(jobs, out, force))
@@ -170,8 +170,7 @@ def run(
         )
     else:
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
-        if growth.margin is not None:
-            write_margin(results.folder, growth.margin)
+        keep_margin(results, growth.margin)
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
 

@@ -33,8 +33,8 @@ class Effect:
     mean_reference, mean : float
         Means over the seeds, in the unit that the measure's name ends in; NaN if unknown.
     relative, low, high : float, optional
-        How much larger than with the reference, as a ratio less 1, and its corrected interval;
-        None if unknown.
+        How much larger than with the reference, as a ratio less 1, and the interval
+        that the verdict was read from; None if unknown. Intervals do not all hold at once.
     difference, difference_low, difference_high : float, optional
         The same as a difference, in the unit that the measure's name ends in.
     p_value, holm_p_value : float, optional
@@ -139,7 +139,7 @@ class Answer:
     def _repr_html_(self) -> str:
         """Show the answer in words and numbers in a notebook."""
         headers = ["axis", "value", "other axes", "name", "measure"]
-        headers += ["reference", "mean", "effect", "95 % interval", "p (Holm)", "verdict"]
+        headers += ["reference", "mean", "effect", "interval", "p (Holm)", "verdict"]
         rows = [
             [f"{axis.axis}: {axis.reference} →", *_cells(effect)]
             for axis in self.axes
