@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Manifest
+from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.results.summary import significant, title_of, unit_of
+from fairwind.results.summary import header_of, scaled_units
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
@@ -423,16 +424,21 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     axes = differences.columns[:place]
     headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
     rows: list[list[object]] = []
+    units = scaled_units(
+        (row["measure"], row[mean])
+        for row in differences.iter_rows(named=True)
+        for mean in ("mean_a", "mean_b")
+    )
     for row in differences.iter_rows(named=True):
-        unit, scale = unit_of(row["measure"])
+        unit, scale = units[row["measure"]]
         rows.append(
             [
                 *(row[axis] for axis in axes),
                 row["name"],
-                f"{title_of(row['measure'])} / {unit}" if unit else title_of(row["measure"]),
+                header_of(row["measure"], unit),
                 _scaled(row["mean_a"], scale),
                 _scaled(row["mean_b"], scale),
-                percent(row["relative_ratio"]),
+                None if row["relative_ratio"] is None else f"{percent(row['relative_ratio'])} %",
                 _interval(row, unit, scale),
                 _p_value(row["p_value"]),
                 _p_value(row["holm_p_value"]),
@@ -444,31 +450,14 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
 def _interval(row: dict[str, Any], unit: str, scale: float) -> str | None:
     """Write the interval in per cent, or in the measure's unit where A is zero."""
     if row["relative_ratio"] is not None or row["low"] is None:
-        return interval(row["relative_low_ratio"], row["relative_high_ratio"])
+        found = percent_interval(row["relative_low_ratio"], row["relative_high_ratio"])
+        return f"{found} %" if found else None
     low, high = (significant(row[name] * scale) for name in ("low", "high"))
-    return f"{low} to {high} {unit}".rstrip()
+    return f"[{low}, {high}] {unit}".rstrip()
 
 
 def _p_value(value: float | None) -> str | None:
     return None if value is None else f"{value:.2g}"
-
-
-def percent(ratio: float | None) -> str | None:
-    """Write a relative difference with its sign, such as ``+2.5 %``."""
-    return None if ratio is None else f"{_signed(ratio)} %"
-
-
-def interval(low: float | None, high: float | None) -> str | None:
-    """Write the interval of a relative difference, such as ``-0.4 to +5.3 %``."""
-    return None if low is None or high is None else f"{_signed(low)} to {_signed(high)} %"
-
-
-def _signed(ratio: float) -> str:
-    """Write a ratio in per cent: one decimal where it is small, none where it is large."""
-    value = 100 * ratio
-    if abs(value) < 0.05:
-        return "0.0"
-    return f"{value:+.1f}" if abs(value) < 100 else f"{value:+.0f}"
 
 
 def _scaled(value: float | None, scale: float) -> str | None:

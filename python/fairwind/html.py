@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from fairwind.errors import FairwindError
+from fairwind.quantities import cell_text
 
 MOST_ROWS = 20
 """Rows shown of a table, unless a caller asks for another number."""
@@ -52,7 +53,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], most: int = 
     most : int
         Rows shown.
     """
-    shown = [[_text(cell) for cell in row] for row in rows[:most]]
+    shown = [[_cut(cell_text(cell)) for cell in row] for row in rows[:most]]
     styles = [
         RIGHT if shown and all(_is_number(row[place]) for row in shown) else LEFT
         for place in range(len(headers))
@@ -82,20 +83,10 @@ def shown(make: Callable[[], str], title: str) -> str:
         return block(title, f"<pre>{escape(str(error))}</pre>")
 
 
-def _text(cell: object) -> str:
-    match cell:
-        case None:
-            return "-"
-        case float():
-            return f"{cell:.4g}"
-        case _:
-            return _cut(str(cell))
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 
 def _is_number(text: str) -> bool:
     """Return whether a cell is a number, perhaps with a sign, an interval or a unit, or missing."""
-    return text == "-" or text.lstrip("+-")[:1].isdigit()
+    return text == "-" or text.lstrip("[+-")[:1].isdigit()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.results.tidy import ANSWERS
 
 from .measures import (
@@ -119,7 +119,7 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
         "and below 1 for none; otherwise not."
     ),
 )
-def faster_far_away(long: Results) -> Answer:
+def faster_far_away(long: Results) -> StudyAnswer:
     """Judge figure 2."""
     found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
     above, below = found["low"] > 1, found["high"] < 1
@@ -128,7 +128,7 @@ def faster_far_away(long: Results) -> Answer:
         for row in found.iter_rows(named=True)
     )
     faster = ", ".join(in_words(VOLUME, value) for value in found.filter(above)[VOLUME])
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(
             whole=bool(above.all()), part=bool(above.any()) and not bool(below.any())
         ),
@@ -151,7 +151,7 @@ def faster_far_away(long: Results) -> Answer:
         "first only."
     ),
 )
-def keeps_rising(windows: Results) -> Answer:
+def keeps_rising(windows: Results) -> StudyAnswer:
     """Judge figure 4."""
     first = first_windows(windows)
     begun = {
@@ -168,7 +168,7 @@ def keeps_rising(windows: Results) -> Answer:
         for memory, new in begun.items()
     )
     rising = ", ".join(f"{TAKEN[memory]} to {new[-1]:g}" for memory, new in begun.items())
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=holds and bool(goes_on), part=holds),
         evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
         f"windows {text}.",
@@ -210,7 +210,7 @@ def first_windows(windows: Results) -> pl.DataFrame:
         "part: some are; otherwise not."
     ),
 )
-def meets_the_form(closed: Results) -> Answer:
+def meets_the_form(closed: Results) -> StudyAnswer:
     """Hold simulated speed-ups against the closed form's."""
     found = closed_form(closed)
     near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
@@ -219,7 +219,7 @@ def meets_the_form(closed: Results) -> Answer:
         for row in found.iter_rows(named=True)
     )
     met = ", ".join(f"{value:g}" for value in found.filter(near)["segments"])
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=near.all(), part=near.any()),
         evidence=f"{text}.",
         details=found,

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 
 from .measures import (
     AFTER,
@@ -64,9 +64,9 @@ class CellQuestion(Question):
     measures: tuple[str, ...]
     otherwise: str
 
-    def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Answer:
+    def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> StudyAnswer:
         """Judge by cells: borne out where it holds in all, in part where in some."""
-        return Answer(
+        return StudyAnswer(
             verdict=Verdict.of_cells(holds),
             evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
             details=details,
@@ -158,7 +158,7 @@ LOSES_WHERE_WORSE = CellQuestion(
 
 
 @LOSES_WHERE_WORSE
-def harms_where_worse(priced: pl.DataFrame) -> Answer:
+def harms_where_worse(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the report's cache where the path has become worse."""
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
     holds = (cells["more_lost_low"] > 0) & (cells["thin_harm_low"] > 0)
@@ -179,7 +179,7 @@ FILLS_THE_QUEUE = CellQuestion(
 
 
 @FILLS_THE_QUEUE
-def fills_the_queue_at_first(priced: pl.DataFrame) -> Answer:
+def fills_the_queue_at_first(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the effect of the report's cache on others during its burst."""
     cells = priced.filter(pl.col(MEMORY) == CLASSIC)
     return FILLS_THE_QUEUE.judged(cells, cells["longer_wait_s_low"] > 0, cells)
@@ -194,11 +194,11 @@ def fills_the_queue_at_first(priced: pl.DataFrame) -> Answer:
     "Borne out: more packets are lost than from a window of ten, with the whole 95 % interval; "
     "otherwise not.",
 )
-def overflows_small_queues(priced: pl.DataFrame) -> Answer:
+def overflows_small_queues(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the report's cache with a queue smaller than the window."""
     unchanged = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == SAME))
     cells = unchanged.filter(pl.col(LIMIT) == SMALL_QUEUE)
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(cells["more_lost_low"] > 0),
         evidence=f"{numbers(unchanged, [LIMIT], PRICE)}.",
         details=unchanged,
@@ -218,7 +218,7 @@ def overflows_small_queues(priced: pl.DataFrame) -> Answer:
         "report's. Borne out: of both; in part: of one; otherwise not."
     ),
 )
-def careful_is_no_worse(priced: pl.DataFrame, by_classic: pl.DataFrame) -> Answer:
+def careful_is_no_worse(priced: pl.DataFrame, by_classic: pl.DataFrame) -> StudyAnswer:
     """Judge whether Careful Resume and the safe mode avoid the price and keep the gain.
 
     `priced` is against an initial window of ten, `by_classic` against the report's cache.
@@ -236,7 +236,7 @@ def careful_is_no_worse(priced: pl.DataFrame, by_classic: pl.DataFrame) -> Answe
         is_no_slower = bool((small["speed_up_low"] >= 1).all())
         found.append(loses_less and gains and is_no_slower)
     by = [MEMORY, AFTER, LIMIT]
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(pl.Series(found)),
         evidence=f"{numbers(cells, by, PRICE)}. Against the report's: "
         f"{numbers(beside, by, ('speed_up', 'more_lost'))}.",
@@ -260,14 +260,14 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
         "at neither the least nor the greatest volume; in part: one of both; otherwise not."
     ),
 )
-def pays_where_long(found: pl.DataFrame) -> Answer:
+def pays_where_long(found: pl.DataFrame) -> StudyAnswer:
     """Judge the map: where remembering pays."""
     same = found.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == UNCHANGED))
     best = same.sort("speed_up").row(-1, named=True)
     volumes = same[VOLUME].to_numpy()
     is_inside = bool(volumes.min() < best[VOLUME] < volumes.max())
     is_longest = bool(best[RTT] == same[RTT].to_numpy().max())
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(pl.Series([is_longest, is_inside])),
         evidence=f"The best is {_on_the_map(best)}.",
         details=found,
@@ -283,12 +283,12 @@ def pays_where_long(found: pl.DataFrame) -> Answer:
         f"more than half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
     ),
 )
-def costs_where_slowed(found: pl.DataFrame) -> Answer:
+def costs_where_slowed(found: pl.DataFrame) -> StudyAnswer:
     """Judge the map: whether remembering costs where the rate has fallen."""
     cells = found.filter((pl.col(MEMORY) == CLASSIC) & pl.col(AFTER).is_in(SLOWED))
     if cells["speed_up_high"].is_nan().any():
         evidence = "One seed a cell gives no intervals."
-        return Answer(Verdict.UNDECIDED, evidence, pl.DataFrame())
+        return StudyAnswer(Verdict.UNDECIDED, evidence, pl.DataFrame())
     slower = cells.filter(pl.col("speed_up_high") < 1)
     faster = cells.filter(pl.col("speed_up_low") > 1)
     share = slower.height / cells.height
@@ -300,7 +300,7 @@ def costs_where_slowed(found: pl.DataFrame) -> Answer:
         f"Of {cells.height} cells {slower.height} are slower with the whole interval, {much} of "
         f"them by more than {MUCH_RATIO:.0%}, and {faster.height} are faster"
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=share > 1 / 2, part=share > BY_CHANCE_RATIO),
         evidence=f"{counted}; slower: {text or 'none'}.",
         details=cells,
@@ -357,14 +357,14 @@ LOSES_NO_MORE = CellQuestion(
 
 
 @FINDS_THE_PATH
-def forgetting_loses_less(by_classic: pl.DataFrame) -> Answer:
+def forgetting_loses_less(by_classic: pl.DataFrame) -> StudyAnswer:
     """Judge whether forgetting helps at all."""
     cells = _forgetful(by_classic)
     return FINDS_THE_PATH.judged(cells, cells["more_lost_high"] < 0, cells)
 
 
 @LOSES_NO_MORE
-def forgetting_loses_no_more(priced: pl.DataFrame) -> Answer:
+def forgetting_loses_no_more(priced: pl.DataFrame) -> StudyAnswer:
     """Judge whether it loses no more than without a memory."""
     cells = _forgetful(priced)
     others = priced.filter(pl.col(MEMORY) != INITIAL)
@@ -409,18 +409,18 @@ TAKES_FROM_ONE_BEFORE = replace(
 
 
 @TAKES_FROM_GREEDY
-def harms_greedy_flows(priced: pl.DataFrame) -> Answer:
+def harms_greedy_flows(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the harm of a remembered window to a greedy flow that came later."""
     return _judged(TAKES_FROM_GREEDY, priced, SINCE)
 
 
 @TAKES_FROM_ONE_BEFORE
-def harms_those_before(priced: pl.DataFrame) -> Answer:
+def harms_those_before(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the harm of a window that was learned beside a greedy flow."""
     return _judged(TAKES_FROM_ONE_BEFORE, priced, BEFORE)
 
 
-def _judged(question: CellQuestion, priced: pl.DataFrame, presence: str) -> Answer:
+def _judged(question: CellQuestion, priced: pl.DataFrame, presence: str) -> StudyAnswer:
     beside = priced.filter((pl.col(PRESENCE) == presence) & (pl.col(MEMORY) != INITIAL))
     cells = beside.filter(pl.col(MEMORY) == CLASSIC)
     return question.judged(cells, cells["greedy_first_harm_low"] > 0, beside)
@@ -511,7 +511,7 @@ SPARE_CROWDS = CellQuestion(
 
 
 @SPARE_CROWDS
-def careful_crowds_lose_less(compared: pl.DataFrame) -> Answer:
+def careful_crowds_lose_less(compared: pl.DataFrame) -> StudyAnswer:
     """Judge whether safe mode, sharing and Careful Resume spare crowds the price."""
     cells = compared.filter(pl.col(MEMORY).is_in([SAFE, SHARED, CAREFUL]))
     return SPARE_CROWDS.judged(cells, cells["more_lost_high"] < 0, cells)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.studies.panels import signed
 
 from .measures import (
@@ -62,7 +62,7 @@ def beyond_claims(
         "some; not: for none, and below it for some."
     ),
 )
-def _uploads_suffer(up: pl.DataFrame) -> Answer:
+def _uploads_suffer(up: pl.DataFrame) -> StudyAnswer:
     details = delays(up, CAPACITY, CONSTANT, (PLAIN,))
     low, high = details["relative_low_ratio"], details["relative_high_ratio"]
     return _answer(details, Verdict.of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO))
@@ -166,8 +166,8 @@ def _as_quick(
     )
 
 
-def _answer(details: pl.DataFrame, verdict: Verdict) -> Answer:
-    return Answer(verdict, f"{by_sender(details)}.", details, f"{extremes(details)}.")
+def _answer(details: pl.DataFrame, verdict: Verdict) -> StudyAnswer:
+    return StudyAnswer(verdict, f"{by_sender(details)}.", details, f"{extremes(details)}.")
 
 
 @Question(
@@ -176,7 +176,7 @@ def _answer(details: pl.DataFrame, verdict: Verdict) -> Answer:
     "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
     "part: for some; otherwise not.",
 )
-def _foresight_helps(up: pl.DataFrame) -> Answer:
+def _foresight_helps(up: pl.DataFrame) -> StudyAnswer:
     every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
     plain, foreseen = (
         every.filter(pl.col(CAPACITY) == way).select(
@@ -192,7 +192,7 @@ def _foresight_helps(up: pl.DataFrame) -> Answer:
         f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
         for row in details.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(left < 0.5, left >= 0.5),
         evidence=f"Against constant allocation, rbdc and forecast: {text}.",
         details=every,
@@ -211,7 +211,7 @@ def _foresight_helps(up: pl.DataFrame) -> Answer:
         "volume; in part: for some; otherwise not."
     ),
 )
-def _proxies_help(up: pl.DataFrame) -> Answer:
+def _proxies_help(up: pl.DataFrame) -> StudyAnswer:
     plain = up.filter(pl.col(CAPACITY) == PLAIN)
     senders = plain[SENDER].unique(maintain_order=True).to_list()
     details = pl.concat(

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 import fairwind
-from fairwind.results import Answer, Question, Results, Verdict
+from fairwind.results import Question, Results, StudyAnswer, Verdict
 from fairwind.statistics import mean_interval
 from fairwind.studies.panels import interval_in_words
 
@@ -90,15 +90,15 @@ def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
         "otherwise not."
     ),
 )
-def kernel_agrees(simulated: Results, kernel: Results) -> Answer:
+def kernel_agrees(simulated: Results, kernel: Results) -> StudyAnswer:
     """Judge: on the kernel, capacity on demand costs as many times over as in the simulator."""
     found = side_by_side(simulated, kernel)
     details = found.filter(pl.col(POLICY) != CONSTANT) if found.height else found
     if not details.height:
-        return Answer(Verdict.UNDECIDED, "The two have no transfer in common.", details)
+        return StudyAnswer(Verdict.UNDECIDED, "The two have no transfer in common.", details)
     fits = details["off_ratio"].abs() <= WITHIN_RATIO
     text = "; ".join(_row_in_words(row) for row in details.iter_rows(named=True))
-    return Answer(
+    return StudyAnswer(
         verdict=(Verdict.of_cells(fits)),
         evidence=f"{fits.sum()} of {details.height} within: {text}.",
         details=details,

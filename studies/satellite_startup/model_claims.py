@@ -15,7 +15,7 @@ from fairwind.models.dama import (
     equivalent_rtt,
     saturation_time_s,
 )
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import interval_in_words, signed
 
@@ -82,7 +82,7 @@ def model_claims(
         "one; otherwise not."
     ),
 )
-def first_seconds(startup: Results) -> Answer:
+def first_seconds(startup: Results) -> StudyAnswer:
     """Judge: the first 20 s carry about 1.5 MB."""
     axes = ("initial", POLICY)
     details = interval_per_panel(
@@ -94,7 +94,7 @@ def first_seconds(startup: Results) -> Answer:
         f"{row[POLICY]}, initial window {row['initial']}: {mean_in_words(row, unit=' MB')}"
         for row in details.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=(Verdict.of(whole=bool(low <= SOURCE_VOLUME_MEGABYTES <= high))),
         evidence=f"{text}.",
         details=details,
@@ -111,7 +111,7 @@ def first_seconds(startup: Results) -> Answer:
         "otherwise not."
     ),
 )
-def window_as_modelled(startup: Results) -> Answer:
+def window_as_modelled(startup: Results) -> StudyAnswer:
     """Judge: the window grows as the equation says."""
     full = float(LINK.start_up(3).full_window_segments)
     grown = windows(startup, ("initial", POLICY)).filter(
@@ -132,7 +132,7 @@ def window_as_modelled(startup: Results) -> Answer:
         f"{row['model_s']:.1f} s ({row['off_ratio']:+.0%}), exactly {row['exact_s']:.1f} s"
         for row in details.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=_verdict(details["off_ratio"]),
         evidence=f"Simulated: {text}.",
         details=details,
@@ -176,7 +176,7 @@ def completion_as_modelled(table: Results) -> Claim:
         "rises; otherwise not."
     ),
 )
-def equivalent_rtt_as_modelled(periods: Results) -> Answer:
+def equivalent_rtt_as_modelled(periods: Results) -> StudyAnswer:
     """Judge: the equivalent round trip grows with rho as the source says."""
     details = _equivalent(periods, multiplier=1.0)
     far = details.filter(pl.col("delay").str.starts_with("far")).sort("delay_ratio")
@@ -186,7 +186,7 @@ def equivalent_rtt_as_modelled(periods: Results) -> Answer:
         f"rho {row['delay_ratio']:.2f}: {mean_in_words(row)}, formula {row['model_ratio']:.2f}"
         for row in details.sort("delay_ratio").iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=rises and fits, part=rises),
         evidence=f"{text}.",
         details=details,
@@ -200,7 +200,7 @@ def equivalent_rtt_as_modelled(periods: Results) -> Answer:
     "interval reaches 1.05 or less; in part: below the equivalent round trip at k = 1 by more "
     "than half; otherwise not.",
 )
-def as_without_wait(periods: Results) -> Answer:
+def as_without_wait(periods: Results) -> StudyAnswer:
     """Judge: with the source's multiplier a start-up grows as over constant capacity."""
     plain, raised = (
         _equivalent(periods, k).filter(pl.col("delay") == "far, 4 and 1").row(0, named=True)
@@ -209,7 +209,7 @@ def as_without_wait(periods: Results) -> Answer:
     low = raised["low"] if raised["low"] is not None else raised["mean"]
     nearer = raised["mean"] - 1 < (plain["mean"] - 1) / 2
     text = f"{mean_in_words(raised)} instead of {mean_in_words(plain)} at k = 1"
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=low <= 1.05, part=nearer),
         evidence=f"{text}.",
         details=pl.DataFrame([plain, raised]),
@@ -226,7 +226,7 @@ def as_without_wait(periods: Results) -> Answer:
     "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Borne out: in this "
     "order for every volume, intervals apart; in part: the means in this order; otherwise not.",
 )
-def three_curves(startup: Results, stacks: Results) -> Answer:
+def three_curves(startup: Results, stacks: Results) -> StudyAnswer:
     """Judge: actual transfers are slower than the best over demand assignment."""
     details = curves_by_volume(startup, stacks)
     kept = details.pivot("curve", index="volume_segments", values=["mean", "low", "high"])
@@ -242,7 +242,7 @@ def three_curves(startup: Results, stacks: Results) -> Answer:
         f"{row[f'mean_{best}']:.1f} and {row[f'mean_{constant}']:.1f} s"
         for row in kept.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(
             whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())
         ),
@@ -389,7 +389,7 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
     "lower than the platform's: it has 100 segments a second at most, the study 104.05 (28 "
     "slots, 1480 bytes).",
 )
-def agrees(done: pl.DataFrame) -> Answer:
+def agrees(done: pl.DataFrame) -> StudyAnswer:
     """Judge: transfer times are those that were reckoned for the source's platform."""
     details = beside_reconstruction(done)
     fits = details["off_ratio"].abs() <= details["bound_ratio"]
@@ -400,7 +400,7 @@ def agrees(done: pl.DataFrame) -> Answer:
         f"[{row['off_low_ratio']:+.1%}, {row['off_high_ratio']:+.1%}]"
         for row in details.filter(~fits).iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; k = 1 within {_per_cent(plain)}; the "
@@ -426,7 +426,7 @@ def agrees(done: pl.DataFrame) -> Answer:
         "is the one that comes nearest. Also reported: the use if they counted."
     ),
 )
-def use_agrees(done: pl.DataFrame) -> Answer:
+def use_agrees(done: pl.DataFrame) -> StudyAnswer:
     """Judge: slots are used as much as was reckoned."""
     details = beside_reconstruction(done)
     fits = details["off_use"].abs() <= WITHIN_USE
@@ -439,7 +439,7 @@ def use_agrees(done: pl.DataFrame) -> Answer:
     )
     fits_of_all = details["off_use_of_all"].abs() <= WITHIN_USE
     least, most = (f"{end:+.2f}" for end in _extremes(details["off_use_of_all"]))
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; off by {text}. With every idle guaranteed "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import signed
 
@@ -52,14 +52,14 @@ def allocation_delays(table: Results) -> pl.DataFrame:
         f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise not."
     ),
 )
-def capacity_comes_late(table: Results) -> Answer | None:
+def capacity_comes_late(table: Results) -> StudyAnswer | None:
     """Judge: half a second or more passes between a request and its slots."""
     details = allocation_delays(table)
     if not details.height:
         return None
     row = interval_per_panel(details.with_columns(pl.lit("all").alias("of")), "delay_s", ("of",))
     shortest = float(details["delay_s"].to_numpy().min())
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=shortest >= SOURCE_DELAY_S),
         evidence=(
             f"The shortest {shortest:.2f} s, the mean {mean_in_words(row.row(0, named=True))} s, "
@@ -261,10 +261,10 @@ def policy_claims(policies: Results | None, terminals: Results | None) -> list[C
         f"longer by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
     ),
 )
-def _start_is_enough(alone: pl.DataFrame) -> Answer:
+def _start_is_enough(alone: pl.DataFrame) -> StudyAnswer:
     details = compared(alone, TIME, POLICY, (RAISED, AT_START), [SEGMENTS])
     fits = details["relative_ratio"] <= MARGIN_RATIO
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{changes(details, SEGMENTS)}.",
         details=details,
@@ -285,7 +285,7 @@ def _start_is_enough(alone: pl.DataFrame) -> Answer:
         "and that of the use above -0.05; in part: so for some volumes; otherwise not."
     ),
 )
-def _ours_is_no_slower(alone: pl.DataFrame) -> Answer:
+def _ours_is_no_slower(alone: pl.DataFrame) -> StudyAnswer:
     time = compared(alone, TIME, POLICY, (RAISED, OURS), [SEGMENTS])
     used = compared(alone, USE, POLICY, (RAISED, OURS), [SEGMENTS])
     fits = (time["relative_high_ratio"] < MARGIN_RATIO) & (used["low"] > -MARGIN_RATIO)
@@ -294,7 +294,7 @@ def _ours_is_no_slower(alone: pl.DataFrame) -> Answer:
         for row in used.iter_rows(named=True)
     )
     plain = compared(alone, TIME, POLICY, (PLAIN, OURS), [SEGMENTS])
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=(
             f"Time against k = 4.8: {changes(time, SEGMENTS)}. Slots used: {shares}. Time against "
@@ -320,7 +320,7 @@ def _ours_is_no_slower(alone: pl.DataFrame) -> Answer:
     f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; in part: one of both; otherwise "
     "not.",
 )
-def _ours_when_shared(shared: pl.DataFrame) -> Answer:
+def _ours_when_shared(shared: pl.DataFrame) -> StudyAnswer:
     runs = shared.group_by(POLICY, "seed", maintain_order=True).agg(
         pl.lit("all").alias("group"), pl.col(TIME).mean(), pl.col(TIME).max().alias("longest_s")
     )
@@ -336,7 +336,7 @@ def _ours_when_shared(shared: pl.DataFrame) -> Answer:
         for row in interval_per_panel(runs, TIME, (POLICY,)).iter_rows(named=True)
     )
     text = f"mean {signed(mean)}, longest {signed(longest)}"
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{text[0].upper()}{text[1:]}. Mean times: {every}.",
         details=pl.DataFrame(rows),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Answer, Claim, Question, Results, Verdict
+from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 
 from .measures import FREEBSD, LIMIT, REQUEST, WITH, WITHOUT, behaviour, by_buffer
 
@@ -34,7 +34,7 @@ def stack_claims(stacks: Results | None) -> list[Claim]:
         "on, but not all have a time-out; otherwise not."
     ),
 )
-def _without_sack(runs: pl.DataFrame) -> Answer:
+def _without_sack(runs: pl.DataFrame) -> StudyAnswer:
     details = by_buffer(runs, WITHOUT, PLAIN)
     lossy = bool((details["without_loss"] == 0).all())
     timed_out = bool((details["with_timeout"] == 1).all())
@@ -44,7 +44,7 @@ def _without_sack(runs: pl.DataFrame) -> Answer:
         f"of the runs, {row['rate_ratio']:.0%} of the channel from 20 s on"
         for row in details.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=lossy and timed_out, part=lossy and slow),
         evidence=f"{text}.",
         details=details,
@@ -62,7 +62,7 @@ def _without_sack(runs: pl.DataFrame) -> Answer:
     f"second deviate by more than {IRREGULAR_RATIO:.0%}; in part: so with some buffers; "
     "otherwise not.",
 )
-def _with_sack(runs: pl.DataFrame) -> Answer:
+def _with_sack(runs: pl.DataFrame) -> StudyAnswer:
     details = by_buffer(runs, WITH, PLAIN)
     fits = _fast_and_irregular(details)
     text = "; ".join(
@@ -71,7 +71,7 @@ def _with_sack(runs: pl.DataFrame) -> Answer:
         f"deviation {row['irregularity_ratio']:.0%}, a time-out in {row['with_timeout']:.0%}"
         for row in details.iter_rows(named=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{text}.",
         details=details,
@@ -87,7 +87,7 @@ def _with_sack(runs: pl.DataFrame) -> Answer:
     "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
     "is reported of constant allocation, with slots in a burst and spread over the frame.",
 )
-def _freebsd(runs: pl.DataFrame) -> Answer:
+def _freebsd(runs: pl.DataFrame) -> StudyAnswer:
     details = by_buffer(runs, FREEBSD, PLAIN)
     always = _regular(details)
     early = (details["early_without_loss"] == 1) & (
@@ -98,7 +98,7 @@ def _freebsd(runs: pl.DataFrame) -> Answer:
         for request in (PLAIN, "constant", "constant, not bunched")
         if request in runs[REQUEST].to_list()
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=bool(always.all()), part=bool(early.all())),
         evidence=(
             f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
@@ -124,7 +124,7 @@ def _freebsd(runs: pl.DataFrame) -> Answer:
         "buffer at one k; otherwise not."
     ),
 )
-def _spread(runs: pl.DataFrame) -> Answer | None:
+def _spread(runs: pl.DataFrame) -> StudyAnswer | None:
     if not set(SPREAD) <= set(runs[REQUEST].to_list()):
         return None
     parts, found = [], []
@@ -147,7 +147,7 @@ def _spread(runs: pl.DataFrame) -> Answer | None:
         f"{stack}, {request}: {_spread_in_words(part)}"
         for (stack, request), part in details.group_by("stack", REQUEST, maintain_order=True)
     )
-    return Answer(
+    return StudyAnswer(
         verdict=Verdict.of(whole=all(found), part=any(found)),
         evidence=f"{text}.",
         details=details,

@@ -138,11 +138,16 @@ class Agreement:
         return estimate, low, high
 
 
-def agreements(simulated: Measured, real: Measured) -> list[Agreement]:
+def agreements(simulated: Measured, real: Measured, *, is_paired: bool) -> list[Agreement]:
     """Compare the runs of one scenario in the simulator and in another engine.
 
-    In virtual time, runs with the same seed draw the same random numbers and are compared in pairs
-    (Student's t); in real time they are independent samples (Welch).
+    Parameters
+    ----------
+    simulated, real : Measured
+        Values of the simulator and of the other engine.
+    is_paired : bool
+        Whether runs with the same seed draw the same random numbers, as in virtual time: they are
+        compared in pairs (Student's t). In real time they are independent samples (Welch).
     """
     found = []
     for name, measures in _without_repetitions(simulated.rows).items():
@@ -150,7 +155,7 @@ def agreements(simulated: Measured, real: Measured) -> list[Agreement]:
         for measure in (measure for measure in TOLERANCES if measure in measures):
             if measure not in others or _is_unnoticed(measures, others):
                 continue
-            one = _agreement(name, measure, measures[measure], others[measure])
+            one = _agreement(name, measure, measures[measure], others[measure], is_paired=is_paired)
             if one is not None:
                 found.append(one)
     order = list(TOLERANCES)
@@ -188,9 +193,14 @@ def _is_unnoticed(*of_both: dict[str, Values | Summary]) -> bool:
 
 
 def _agreement(
-    name: str, measure: str, simulated: Values | Summary, real: Values | Summary
+    name: str,
+    measure: str,
+    simulated: Values | Summary,
+    real: Values | Summary,
+    *,
+    is_paired: bool,
 ) -> Agreement | None:
-    difference = difference_of(simulated, real)
+    difference = difference_of(simulated, real, is_paired=is_paired)
     if difference is None:
         return None
     of_simulator, of_real = _estimate(simulated), _estimate(real)
@@ -198,13 +208,19 @@ def _agreement(
     return Agreement(name, measure, of_simulator, of_real, difference, difference.verdict(bound))
 
 
-def difference_of(a: Values | Summary, b: Values | Summary) -> Difference | None:
+def difference_of(
+    a: Values | Summary, b: Values | Summary, *, is_paired: bool
+) -> Difference | None:
     """Estimate the mean of B less the mean of A; None if one of them has no value.
 
-    Values that are lists belong together by their place and are compared in pairs; a summary is an
-    independent sample.
+    Parameters
+    ----------
+    a, b : list or Summary
+        Values in the order of the seeds; a summary is an independent sample.
+    is_paired : bool
+        Whether values at the same place are compared in pairs.
     """
-    if isinstance(a, list) and isinstance(b, list):
+    if is_paired and isinstance(a, list) and isinstance(b, list):
         pairs = [(x, y) for x, y in zip(a, b, strict=False) if x is not None and y is not None]
         if not pairs:
             return None

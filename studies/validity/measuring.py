@@ -94,7 +94,7 @@ def measure(
     while True:
         for engine in engines:
             _extend(record, plan, wanted, engine, settings)
-        if wanted >= most or not _is_undecided(record, kernel.name):
+        if wanted >= most or not _is_undecided(record, kernel):
             return record
         wanted = min(2 * wanted, most)
 
@@ -116,8 +116,9 @@ def discard(name: str, values: Path, engine: str) -> None:
         record.write(values)
 
 
-def _is_undecided(record: Record, engine: str) -> bool:
-    found = agreements(record.engines[SIMULATOR], record.engines[engine])
+def _is_undecided(record: Record, engine: Engine) -> bool:
+    simulated, real = record.engines[SIMULATOR], record.engines[engine.name]
+    found = agreements(simulated, real, is_paired=not engine.is_real_time)
     return any(one.verdict is Verdict.UNDECIDED for one in found)
 
 

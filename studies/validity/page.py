@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairwind.compare import interval, percent
-from fairwind.results.summary import significant, title_of, unit_of, with_uncertainty
+from fairwind.quantities import percent, percent_interval, significant
+from fairwind.results.summary import title_of, unit_of, with_uncertainty
 
 from .agreement import (
     SIMULATOR,
@@ -55,8 +55,10 @@ The tolerance is a share of the simulator's mean or a number in the measure's un
 larger. In virtual time runs with the same seed draw the same random numbers, and are compared in
 pairs (Student's t). In real time a seed does not decide what happens to each packet: runs are
 independent samples (Welch). Runs are doubled until all rows of a scenario are decided, to at most
-MOST_RUNS in virtual time; the intervals are those of the last look, not corrected for earlier
-ones. In real time there are as many runs as the scenario says.
+MOST_RUNS in virtual time. Intervals are 95 % ones at each look, not corrected for the others. This
+has a price: where the difference equals the tolerance, so that neither verdict is right, one look
+decides in 5 % of the rows, and the four looks at 4, 8, 16 and 32 runs decide in 15 % (of normally
+distributed differences). In real time there are as many runs as the scenario says.
 
 The simulator has the profile `linux-6.18` in all scenarios. Scenarios are files in
 `studies/validity`, values are in `studies/validity/measured`. `make validity` runs what is missing
@@ -122,7 +124,7 @@ def _version(engine: str) -> tuple[list[int], str]:
 
 def _compared(record: Record, engine: str) -> list[Agreement]:
     simulated, real = record.engines.get(SIMULATOR), record.engines.get(engine)
-    return agreements(simulated, real) if simulated and real else []
+    return agreements(simulated, real, is_paired=engine != RUNNING) if simulated and real else []
 
 
 def _title(engine: str) -> str:
@@ -364,11 +366,11 @@ def _difference(row: Agreement) -> str:
         text = f"{one.estimate * scale:+.3g}" if one.estimate else "0"
         if one.low is None or one.high is None or one.low == one.high:
             return text
-        return f"{text} ({one.low * scale:+.2g} to {one.high * scale:+.2g})"
-    text = percent(estimate) or "-"
+        return f"{text} [{one.low * scale:+.2g}, {one.high * scale:+.2g}]"
+    text = f"{percent(estimate)} %"
     if low is None or high is None or low == high:
         return text
-    return f"{text} ({interval(low, high)})"
+    return f"{text} {percent_interval(low, high)}"
 
 
 def _value(value: tuple[float, float], measure: str) -> str:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+import fairwind as package
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
-from fairwind.answers.headlines import headlines
+from fairwind.answers.answer import is_same
+from fairwind.answers.main_measures import main_measures
 from fairwind.answers.words import (
     effect_in_words,
     paragraph,
-    percent,
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
+from fairwind.cli.answers import growth_of, known_values, look_in_words, print_answer
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
-from fairwind.folder.looks import LOOKS, read_looks
+from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
+from fairwind.quantities import percent
+from fairwind.report.page import render
+from fairwind.results import Results
 from fairwind.results.answer import Effect
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
@@ -66,7 +71,7 @@ def test_what_nobody_saw_is_replaced_by_what_was_seen(tmp_path):
     path = tmp_path / "groups.parquet"
     unseen = pl.lit(None, pl.Float64).alias("delivery_latency_p99_s")
     pl.read_parquet(path).with_columns(unseen).write_parquet(path)
-    assert ("groups", "thin", "ack_latency_p99_s") in headlines(results)
+    assert ("groups", "thin", "ack_latency_p99_s") in main_measures(results)
 
 
 def test_other_axes_are_kept_as_context(tmp_path):
@@ -77,6 +82,14 @@ def test_other_axes_are_kept_as_context(tmp_path):
     assert {effect.context for effect in count.effects} == {"variant TCP", "variant LT"}
     assert len(answer.effects) == 8
     assert "corrected for 8 effects" in answer.method
+
+
+def test_only_verdicts_are_called_corrected(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    assert "Verdicts are corrected for 2 effects" in answer.method
+    assert "they do not all hold at once" in answer.method
+    assert ">interval<" in answer._repr_html_()
+    assert "95 % interval" not in answer._repr_html_()
 
 
 def test_one_sentence_for_each_value_in_words(tmp_path):
@@ -96,7 +109,29 @@ def test_axis_without_any_effect_is_said(tmp_path):
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
-def test_one_different_number_anywhere_is_an_effect(tmp_path):
+def test_values_with_which_everything_failed_are_not_the_same(tmp_path):
+    def fail(number):
+        if number < 4:
+            raise RuntimeError("made to fail")
+
+    grid = variants(2, (1,), ("TCP", "mFR", "LT"))
+    results = run(grid, tmp_path, ScriptedEngine(script=fail))
+    assert not is_same(results, results.manifest.plan.axes[-1], "mFR")
+
+
+def test_large_tables_are_not_read_where_small_ones_differ(tmp_path, monkeypatch):
+    results, scanned = run(variants(), tmp_path), []
+    scan = Results.scan
+    monkeypatch.setattr(
+        Results, "scan", lambda self, name: scanned.append(name) or scan(self, name)
+    )
+    assert not is_same(results, results.manifest.plan.axes[-1], "LT")
+    assert {*scanned} <= {"flows", "groups"}
+
+
+@pytest.mark.parametrize("rows", [1, 5, 1000])
+def test_one_different_number_anywhere_is_an_effect(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("fairwind.answers.answer.BATCH_ROWS", rows)
     results = run(variants(names=("TCP", "mFR")), tmp_path)
     path = tmp_path / "flows.parquet"
     flows = pl.read_parquet(path)
@@ -109,6 +144,38 @@ def test_value_without_effect_beside_others_is_said(tmp_path):
     answer = answer_of(run(variants(names=("TCP", "mFR", "LT")), tmp_path))
     assert not answer.axes[0].is_without_effect
     assert answer.paragraphs[0] == "variant mFR (against TCP): nothing changed in any run."
+
+
+@pytest.mark.parametrize(
+    ("failed", "missing"),
+    [
+        ("TCP", "variant LT at count 1; count 4 at variant TCP"),
+        ("LT", "variant LT at count 1; count 4 at variant LT"),
+    ],
+)
+def test_contexts_without_one_side_are_left_out_and_named(tmp_path, failed, missing):
+    def fail(number):
+        # Two replicates of each cell, in the order of the cells.
+        if number // 2 == ("TCP", "LT").index(failed):
+            raise RuntimeError("made to fail")
+
+    results = run(variants(2, (1, 4)), tmp_path, ScriptedEngine(script=fail))
+    answer = answer_of(results)
+    # Cells are (1, TCP), (1, LT), (4, TCP), (4, LT): one of the first two has no rows.
+    variant = [effect for axis in answer.axes if axis.axis == "variant" for effect in axis.effects]
+    assert {effect.context for effect in variant} == {"count 4"}
+    assert len(answer.effects) == 4
+    words = answer.paragraphs[-1]
+    assert words.startswith("Not compared, because all runs of one side failed: ")
+    assert {*words.removesuffix(".").split(": ", 1)[1].split("; ")} == {*missing.split("; ")}
+
+
+def test_reference_that_failed_everywhere_gives_no_answer(tmp_path):
+    def fail(number):
+        if number < 2:
+            raise RuntimeError("made to fail")
+
+    assert answer_of(run(variants(2), tmp_path, ScriptedEngine(script=fail))) is None
 
 
 def test_run_without_an_axis_has_no_answer(tmp_path):
@@ -221,14 +288,40 @@ def test_per_cents_have_the_digits_that_matter(ratio, text):
     assert percent(ratio) == text
 
 
+MANY = variants(4, (1, 4), ("TCP", "LT", "LT+mFR"))
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
-def test_answer_fits_the_terminal(tmp_path, width):
-    answer = answer_of(run(variants(4, (1, 4), ("TCP", "LT", "LT+mFR")), tmp_path))
-    text = answer_in_text(answer, width)
-    assert max(map(len, text.splitlines())) <= width
-    assert any({"reference", "mean"} <= {*line.split()} for line in text.splitlines()) == (
-        width == 200
-    )
+def test_answer_fits_the_terminal(tmp_path, monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_answer(run(MANY, tmp_path))
+    out, error = capsys.readouterr()
+    assert max(map(len, out.splitlines())) <= width
+    headers = [line.split() for line in out.splitlines() if "verdict" in line.split()]
+    assert len(headers) == 2
+    assert ("reference" in headers[0]) == (width == 200)
+    assert ("note: columns left out to fit the width: " in error) == (width < 200)
+    assert "undecided" in out[out.index("verdict") :]
+    assert "…" not in out
+
+
+def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    print_answer(run(MANY, tmp_path), is_wide=True)
+    out, error = capsys.readouterr()
+    header = next(line for line in out.splitlines() if "verdict" in line.split())
+    assert {"reference", "mean", "interval", "verdict", "seeds"} <= {*header.split()}
+    assert error == ""
+
+
+def test_answer_in_a_pipe_has_120_characters_for_tables(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    results = run(MANY, tmp_path)
+    print_answer(results)
+    out, _ = capsys.readouterr()
+    assert f"\n{answer_of(results).method}\n" in out  # whole sentences
+    header = next(line for line in out.splitlines() if "verdict" in line.split())
+    assert "interval" in header
 
 
 def grow(folder, most, first=3, engine=None, on_look=None):
@@ -303,6 +396,14 @@ def test_bound_stops_a_run_and_a_higher_one_goes_on(tmp_path, monkeypatch):
     assert "and 5 looks at growing numbers of seeds" in answer_of(results).method
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_bound_below_the_usual_first_look_is_kept(tmp_path, most):
+    looks = []
+    results = grow(tmp_path, most, first=1, on_look=looks.append)
+    assert [look.seeds for look in looks] == [most]
+    assert results.manifest.plan.replicates == most
+
+
 def test_later_looks_pay_for_earlier_ones(tmp_path, monkeypatch):
     noisy(monkeypatch, 0.02)
     grown = answer_of(grow(tmp_path / "grown", 64))
@@ -325,6 +426,26 @@ def test_interrupted_growth_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert len(read_looks(tmp_path / "a")) > 1
     assert read_looks(tmp_path / "a") == read_looks(grow(tmp_path / "whole", 64).folder)
     assert results.groups.height == results.manifest.plan.runs * 2
+
+
+def test_value_that_changes_nothing_adds_no_seeds(tmp_path):
+    looks = []
+    results = run_until_decided(
+        lambda seeds: variants(seeds, (1,), ("TCP", "mFR")),
+        variants(3, (1,), ("TCP", "mFR")),
+        ScriptedEngine(),
+        RunSettings(1, tmp_path),
+        Growth(64),
+        None,
+        looks.append,
+    )
+    assert [look.seeds for look in looks] == [3]
+    answer = looks[0].answer
+    assert {effect.verdict for effect in answer.effects} == {EffectVerdict.UNDECIDED}
+    assert answer.undecided == ()
+    assert answer.axes[0].unchanged == ("mFR",)
+    assert "everything is decided" in look_in_words(looks[0], Growth(64))
+    assert results.manifest.plan.replicates == 3
 
 
 def test_nothing_to_decide_is_refused(tmp_path):
@@ -366,10 +487,52 @@ def test_damaged_looks_are_reported(tmp_path, content):
 
 
 def test_options_of_the_answer():
-    assert growth_of("10 %", 7) == Growth(7, 0.1)
-    assert growth_of(None, None) == Growth(64, 0.05)
+    assert growth_of("10 %", 7, is_growing=True) == Growth(7, 0.1)
+    assert growth_of(None, None, is_growing=False) == Growth(64, None)
     with pytest.raises(FairwindError, match="--margin: cannot read"):
-        growth_of("ten", None)
+        growth_of("ten", None, is_growing=False)
+    with pytest.raises(FairwindError, match=r"--most-seeds bounds .* --until-decided"):
+        growth_of(None, 7, is_growing=False)
+
+
+@pytest.mark.parametrize("content", ['{"seeds": [], "margin": 2}', '{"seeds": [], "margin": "a"}'])
+def test_damaged_margin_is_reported(tmp_path, content):
+    results = run(variants(1), tmp_path)
+    (tmp_path / LOOKS).write_text(content, encoding="utf-8")
+    with pytest.raises(FairwindError, match=r"looks\.json is damaged"):
+        answer_of(results)
+
+
+def test_margin_of_a_run_is_its_default(tmp_path):
+    results = run(variants(), tmp_path)
+    assert of_group(answer_of(results), "thin")[0].verdict is EffectVerdict.LESS
+    write_margin(tmp_path, 0.5)
+    assert read_looks(tmp_path) == []
+    assert of_group(answer_of(results), "thin")[0].verdict is EffectVerdict.NO_DIFFERENCE
+    assert "within 50 % of zero" in results.answer().method
+    assert "within 50 % of zero" in page_of(results)
+    assert "within 5 % of zero" in results.answer(0.05).method
+    assert "within 5 % of zero" in page_of(results, 0.05)
+
+
+def page_of(results, margin=None):
+    return " ".join(render(results, (), (), margin).split())
+
+
+def test_growing_run_keeps_its_margin(tmp_path):
+    run_until_decided(
+        lambda seeds: variants(seeds, (1,), ("TCP", "LT")),
+        variants(3),
+        ScriptedEngine(),
+        RunSettings(1, tmp_path),
+        Growth(4, 0.5),
+    )
+    looks = read_looks(tmp_path)
+    assert (looks[0], read_margin(tmp_path)) == (3, 0.5)
+    grow(tmp_path, 5)  # no margin is named: it stays
+    assert read_margin(tmp_path) == 0.5
+    write_margin(tmp_path, 0.1)
+    assert read_looks(tmp_path)[0] == 3
 
 
 @pytest.fixture
@@ -388,6 +551,18 @@ def test_run_ends_with_the_answer(folder):
     assert fairwind("show", "a", cwd=folder)[1] == out
 
 
+def test_margin_is_kept_after_the_run(folder):
+    code, out, _ = fairwind("run", "scenario.toml", "--margin", "20 %", "--out", "a", cwd=folder)
+    assert code == 0
+    assert "within 20 % of zero" in out
+    assert fairwind("show", "a", cwd=folder)[1] == out
+    assert "within 2 % of zero" in fairwind("show", "a", "--margin", "2 %", cwd=folder)[1]
+    assert fairwind("show", "a", cwd=folder)[1] == out
+    code, _, error = fairwind("report", "a", "--margin", "0 %", cwd=folder)
+    assert code == 2
+    assert "the margin must be above 0" in error
+
+
 def test_run_without_an_axis_ends_with_its_tables(folder):
     arguments = ("run", "scenario.toml", "--set", "flows.*.count=1", "--out", "a")
     code, out, _ = fairwind(*arguments, cwd=folder)
@@ -395,9 +570,28 @@ def test_run_without_an_axis_ends_with_its_tables(folder):
     assert "against" not in out
 
 
-def test_json_and_csv_have_no_words(folder):
+def test_answer_as_json_is_that_of_python(folder):
     _, out, _ = fairwind("run", "scenario.toml", "--out", "a", "--format", "json", cwd=folder)
-    assert {row["table"] for row in json.loads(out)} >= {"groups"}
+    document = json.loads(out)
+    assert {row["table"] for row in document["summary"]} >= {"groups"}
+    answer = answer_of(Results(folder / "a"))
+    assert document["answer"]["paragraphs"] == [*answer.paragraphs]
+    (axis,) = document["answer"]["axes"]
+    assert [(one["name"], one["verdict"], one["low"]) for one in axis["effects"]] == [
+        (one.name, one.verdict.value, one.low) for one in answer.effects
+    ]
+    shown = fairwind("show", "a", "--format", "json", "--margin", "20 %", cwd=folder)[1]
+    assert "within 20 % of zero" in json.loads(shown)["answer"]["method"]
+    assert fairwind("show", "a", "--format", "csv", cwd=folder)[1].startswith("flows_count,table,")
+
+
+def test_json_of_a_run_without_an_axis_has_no_answer(folder):
+    arguments = ("run", "scenario.toml", "--set", "flows.*.count=1", "--format", "json")
+    assert json.loads(fairwind(*arguments, cwd=folder)[1])["answer"] is None
+
+
+def test_unknown_numbers_are_null_in_json():
+    assert known_values({"a": (math.nan, [1.5, math.inf])}) == {"a": [None, [1.5, None]]}
 
 
 def test_unused_mechanism_changes_nothing(folder):
@@ -425,11 +619,34 @@ def test_run_until_decided_on_the_command_line(folder):
 
 
 def test_python_runs_until_decided_and_answers(folder, monkeypatch):
-    import fairwind as package
-
     monkeypatch.chdir(folder)
     results = package.load("scenario.toml").run(out="a", until_decided=3)
     assert results.manifest.plan.replicates == 3
     answer = results.answer()
     assert answer == answer_of(results)
     assert {effect.seeds for effect in answer.effects} == {3}
+
+
+def test_run_in_python_finds_named_tests(monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        package.Scenario, "run", lambda self, on, **options: ran.append((self.file, on, options))
+    )
+    package.run("rrul", "kernel", until_decided=7, margin=0.1)
+    ((name, on, options),) = ran
+    assert name.endswith("rrul.toml")
+    assert (on, options["until_decided"], options["margin"]) == ("kernel", 7, 0.1)
+    with pytest.raises(FairwindError, match="did you mean rrul"):
+        package.run("rrull")
+
+
+@pytest.mark.parametrize("growth", [{}, {"until_decided": 3}])
+def test_run_in_python_keeps_its_margin(folder, growth):
+    file = folder / "scenario.toml"
+    results = package.run(file, out=folder / "a", margin=0.2, **growth)
+    assert "within 20 % of zero" in results.answer().method
+    results = package.run(str(file), out=folder / "a", **growth)  # said once is enough
+    assert "within 20 % of zero" in results.answer().method
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        package.run(file, out=folder / "b", margin=2)
+    assert not (folder / "b").exists()

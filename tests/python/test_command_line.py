@@ -48,7 +48,9 @@ def test_a_run_prints_its_table_and_nothing_else_to_standard_output(scenario, tm
 def test_a_run_as_json_is_exact_and_nothing_but_json(scenario, tmp_path):
     code, out, _ = fairwind("run", scenario, "--format", "json", cwd=tmp_path)
     assert code == 0
-    goodput = [row for row in json.loads(out) if row["measure"] == "goodput_bits_per_second"]
+    goodput = [
+        row for row in json.loads(out)["summary"] if row["measure"] == "goodput_bits_per_second"
+    ]
     assert [row["flows_count"] for row in goodput] == [1, 1, 2, 2]
     assert all(row["low"] <= row["mean"] <= row["high"] for row in goodput)
 
@@ -169,6 +171,17 @@ def test_check_describes_all_cells_or_the_one_that_is_asked_for(scenario, tmp_pa
     code, _, error = fairwind("check", scenario, "--cell", "2", cwd=tmp_path)
     assert code != 0
     assert "no cell 2: the last one is 1" in " ".join(error.split())
+
+
+def test_check_of_one_cell_is_of_that_cell_in_every_format(scenario, tmp_path):
+    code, out, _ = fairwind("check", scenario, "--cell", 1, "--format", "json", cwd=tmp_path)
+    assert code == 0
+    assert [cell["index"] for cell in json.loads(out)["cells"]] == [1]
+    _, out, _ = fairwind("check", scenario, "--cell", 1, "--format", "csv", cwd=tmp_path)
+    assert [row["cell"] for row in csv.DictReader(io.StringIO(out))] == ["1"]
+    code, _, error = fairwind("check", scenario, "--cell", 9, "--format", "json", cwd=tmp_path)
+    assert code == 2
+    assert "no cell 9" in error
 
 
 def test_check_as_json_is_the_whole_plan(scenario, tmp_path):

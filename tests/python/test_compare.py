@@ -103,7 +103,20 @@ def test_an_interval_from_zero_has_the_unit():
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": "x_s", **row}])
     _, (cells,) = readable_differences(differences.with_columns(pl.col(pl.Float64).fill_nan(None)))
     assert cells[4] is None
-    assert cells[5].endswith(" ms")
+    assert cells[5].endswith("] s")
+
+
+def test_differences_have_the_unit_that_suits_them():
+    frames = frame([9e6, 9.1e6, 9.2e6]), frame([8e6, 8.2e6, 8.1e6])
+    measure = "goodput_bits_per_second"
+    a, b = (one.rename({"x_s": measure}) for one in frames)
+    row = _columns(contrast(a, b, measure, is_paired=True)) | {"holm_p_value": None}
+    differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": measure, **row}])
+    _, (cells,) = readable_differences(differences)
+    assert cells[1:4] == ["goodput / Mbit/s", "9.1", "8.1"]
+    assert cells[4] == "-11 %"
+    assert cells[5].startswith("[-1")
+    assert cells[5].endswith("] %")
 
 
 def test_replicates_are_paired_by_seed(tmp_path):

@@ -158,7 +158,7 @@ def test_junit_has_a_case_for_each_condition_and_row():
     assert [len(case.findall("error")) for case in cases] == [0, 0, 1, 0, 0, 1]
     failure = cases[0].find("failure")
     assert failure.get("type") == "failed"
-    assert "+20.0 %" in failure.get("message")
+    assert "+20 %, 95 % interval [+19, +21] %" in failure.get("message")
 
 
 def test_values_of_an_axis_are_compared_with_the_first(tmp_path):

@@ -336,7 +336,7 @@ def test_run_on_the_kernel_is_watched(tmp_path):
     ("value", "text"),
     [
         (0, "0 bit/s"),
-        (0.4, "0.40 bit/s"),
+        (0.4, "0.400 bit/s"),
         (999.4, "999 bit/s"),
         (999.6, "1.00 kbit/s"),
         (23_040, "23.0 kbit/s"),

@@ -10,21 +10,27 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwind.cli import check
+import made_up
+from fairwind.cli import check, runs
+from fairwind.cli.check import PlannedRun
+from fairwind.cli.output import OutputFormat
 from fairwind.engine.engines import Simulation
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, missing_cells, run_plan
 from fairwind.preview.cost import cost_of, estimate
 from fairwind.preview.description import describe
 from fairwind.preview.network import Network, bottleneck_of
 from fairwind.preview.traffic import mean_of
 from fairwind.preview.traps import traps
 from fairwind.quantities import (
+    count_in_words,
     parse_bytes,
     rate_in_words,
     size_in_words,
     time_in_words,
 )
 from fairwind.scenario import Plan, Scenario, load
+from made_up import ScriptedEngine
 from process import SCENARIO, fairwind
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
@@ -71,10 +77,13 @@ def test_means_of_distributions(value, mean):
 
 
 def test_quantities_are_written_in_suitable_units():
-    assert [rate_in_words(rate) for rate in (64e3, 101.162e6, 1e10)] == [
-        *("64 kbit/s", "101 Mbit/s", "10 Gbit/s")
+    assert [rate_in_words(rate) for rate in (64e3, 999.9e3, 101.162e6, 1e10)] == [
+        *("64 kbit/s", "1 Mbit/s", "101 Mbit/s", "10 Gbit/s")
     ]
     assert [size_in_words(size) for size in (160, 12.5e3, 5e9)] == ["160 B", "12.5 kB", "5 GB"]
+    assert [count_in_words(n, "packets") for n in (2160, 999_900, 1.5e6)] == [
+        *("2160 packets", "1 million packets", "1.5 million packets")
+    ]
     assert [time_in_words(s) for s in (5e-7, 0.04, 1.25, 120, 7200)] == [
         *("0.5 us", "40 ms", "1.25 s", "2 min", "2 h")
     ]
@@ -270,6 +279,7 @@ def test_traps_are_named_with_what_to_change(trap):
     "text",
     [
         (GREEDY + REPEATED,),
+        (flows('kind = "greedy"', more='tcp = { congestion = { name = "bbr" } }') + REPEATED,),
         (
             flows('kind = "web", reading_time = "2 s"') + REPEATED,
             'rate = "10 Mbit/s"\nrtt = "40 ms"\nreverse_queue = "fq_codel"',
@@ -298,7 +308,7 @@ def test_check_prints_lines_and_json_only_when_asked(tmp_path):
     assert "2 cells x 2 seeds = 4 simulations" in out
     estimated = out.splitlines()[-1]
     assert estimated.startswith("estimate  ")
-    assert "million packets, about" in estimated
+    assert " packets, about" in estimated
     assert "of memory" in estimated
 
 
@@ -336,21 +346,74 @@ def test_a_run_that_takes_much_asks_on_a_terminal(monkeypatch):
         return answer
 
     monkeypatch.setattr(check.typer, "confirm", confirm)
-    check.approve(found, Simulation(), 1, is_approved=False)
+    check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
     assert "GB of memory" in asked[0]
     answer = False
     with pytest.raises(FairwindError, match="not started"):
-        check.approve(found, Simulation(), 1, is_approved=False)
-    check.approve(found, Simulation(), 1, is_approved=True)
+        check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
+    check.approve([PlannedRun(found)], Simulation(), 1, is_approved=True)
     assert len(asked) == 2
 
 
 def test_runs_of_usual_size_ask_nothing(monkeypatch):
     monkeypatch.setattr(check.typer, "confirm", lambda *_, **__: pytest.fail("asked"))
-    check.approve(Scenario("two.toml", SCENARIO).check(), Simulation(), None, is_approved=False)
+    two = PlannedRun(Scenario("two.toml", SCENARIO).check())
+    check.approve([two], Simulation(), None, is_approved=False)
 
 
 def test_long_runs_are_asked_about(monkeypatch):
     found = plan(GREEDY, 'rate = "10 Gbit/s"\nrtt = "40 ms"', 'duration = "2500 h"')
     with pytest.raises(FairwindError, match=r"estimated to take [0-9.]+ h"):
-        check.approve(found, Simulation(), 1, is_approved=False)
+        check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
+
+
+def planned_of(folder, plan):
+    return [PlannedRun(plan, RunSettings(1, folder))]
+
+
+def test_parts_of_a_study_are_asked_about_together(monkeypatch):
+    monkeypatch.setattr(check, "MOST_SECONDS", 900.0)
+    engine = ScriptedEngine(name="kernel", is_real_time=True)
+    half = PlannedRun(made_up.plan((1, 4), replicates=3))  # six runs of 91 s
+    check.approve([half], engine, 1, is_approved=False)
+    with pytest.raises(FairwindError, match=r"estimated to take 18\.2 min"):
+        check.approve([half, half], engine, 1, is_approved=False)
+
+
+def test_finished_runs_take_no_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "MOST_SECONDS", 300.0)
+    engine = ScriptedEngine(name="kernel", is_real_time=True)
+    grid = made_up.plan((1, 4), replicates=3)
+    with pytest.raises(FairwindError, match=r"estimated to take [0-9.]+ min"):
+        check.approve(planned_of(tmp_path, grid), engine, 1, is_approved=False)
+    run_plan(grid, engine, RunSettings(1, tmp_path))
+    assert missing_cells(grid, engine, RunSettings(1, tmp_path)) == []
+    check.approve(planned_of(tmp_path, grid), engine, 1, is_approved=False)
+    more = made_up.plan((1, 4), replicates=4)
+    check.approve(planned_of(tmp_path, more), engine, 1, is_approved=False)
+    another = made_up.plan((1, 2), replicates=3)
+    with pytest.raises(FairwindError, match=r"estimated to take"):
+        check.approve(planned_of(tmp_path, another), engine, 1, is_approved=False)
+
+
+def test_growing_run_is_asked_about_by_its_bound(tmp_path):
+    (tmp_path / "slow.toml").write_text(SCENARIO.replace('"12 s"', '"1000 h"'))
+    arguments = ("run", "slow.toml", "--until-decided", "--most-seeds", 500, "--jobs", 1)
+    code, _, error = fairwind(*arguments, cwd=tmp_path)
+    assert code == 2
+    assert "this run is estimated to take up to " in error
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_study_that_takes_much_is_refused_without_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "MOST_SECONDS", 0.1)
+    name, options = "application-limited-streams", {"jobs": 1, "out": tmp_path / "a"}
+    with pytest.raises(FairwindError, match=r"this run is estimated to take .* s\n.*--yes"):
+        runs.run_study(
+            *(name, "sim", "reduced", {}),
+            force=False,
+            output=OutputFormat.TABLE,
+            files=runs.ReportFiles(),
+            **options,
+        )
+    assert not (tmp_path / "a").exists()

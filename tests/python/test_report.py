@@ -165,7 +165,7 @@ def test_a_page_names_axes_as_the_scenario_does(study_run, page):
 def test_columns_of_numbers_are_right_aligned():
     rows = [["1 Mbit/s", "18.8 ± 0.2", None, "thin"], ["2 Mbit/s", "26.4 (2 equal)", 3, "5 %"]]
     assert numeric_columns(rows) == {1, 2}
-    assert numeric_columns([[True, "-3 %", "-0.4 to +5.3 %"]]) == {1, 2}
+    assert numeric_columns([[True, "-3 %", "[-0.4, +5.3] %"]]) == {1, 2}
     assert numeric_columns([]) == frozenset()
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 
 from fairwind import _core
+from fairwind.cli import shell as command
 from fairwind.errors import FairwindError
 from fairwind.packetdrill import kernel_problem
 from fairwind.scenario import Scenario
-from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
+from fairwind.shell import Ended, PathOptions, ShellSettings, path_scenario, run_shell
 from outside import BYTES, ECHO
 from process import SCENARIO, fairwind
 
@@ -279,3 +281,15 @@ def wait_for(happened):
     while not happened():
         assert time.monotonic() < until, "it has not happened"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_place_on_a_kernel_in_virtual_time_is_printed(monkeypatch, capsys, is_quiet):
+    lateness = pl.DataFrame({"exceeds_bound": [False]})
+    ended = Ended(0, None, {"lateness": lateness})
+    monkeypatch.setattr(command, "_kernel", lambda *_: object())
+    monkeypatch.setattr(command, "_run", lambda *_, **__: ended)
+    with pytest.raises(typer.Exit):
+        command.shell(["true"], rtt="100ms", on="linux-7.3", quiet=is_quiet)
+    line = "behind the path on linux-7.3: the outside is $FAIRWIND_OUTSIDE\n"
+    assert capsys.readouterr().err == ("" if is_quiet else line)

@@ -9,8 +9,9 @@ from fairwind.analysis.summary import dispensable_headers, readable_rows
 from fairwind.cli.output import UNLIMITED
 from fairwind.cli.tables import aligned, divided, fitted, line_width
 from fairwind.compare import compare
+from fairwind.quantities import cell_text, percent_interval
 from fairwind.results.shown import shown_tables
-from fairwind.results.summary import estimate, readable, scaled_unit
+from fairwind.results.summary import estimate, readable, scaled_unit, scaled_units
 from fairwind.scenario import Scenario
 from process import fairwind
 
@@ -54,7 +55,10 @@ def results(tmp_path_factory):
         ("goodput_bits_per_second", [64_000.0, 101_162_000.0], "Mbit/s"),
         ("goodput_bits_per_second", [2.5e9], "Gbit/s"),
         ("goodput_bits_per_second", [None, 0.0], "kbit/s"),
-        ("ack_latency_p99_s", [0.133, 4.077], "ms"),
+        ("goodput_bits_per_second", [999_960.0], "Mbit/s"),
+        ("goodput_bits_per_second", [999_900.0], "kbit/s"),
+        ("ack_latency_p99_s", [0.053, 4.077], "ms"),
+        ("ack_latency_p99_s", [0.133, 4.077], "s"),
         ("completion_time_p50_s", [0.5, 12.0], "s"),
         ("sojourn_p50_s", [0.0000005, 0.0004], "us"),
         ("backlog_mean_bytes", [1_500_000.0], "MB"),
@@ -65,6 +69,36 @@ def results(tmp_path_factory):
 )
 def test_a_column_has_the_unit_that_suits_it(measure, values, unit):
     assert scaled_unit(measure, values)[0] == unit
+
+
+def test_all_values_of_a_measure_share_a_unit():
+    goodput, latency = "goodput_bits_per_second", "ack_latency_p99_s"
+    values = [(goodput, 64_000.0), (latency, 0.02), (goodput, 4_736_000.0), (latency, None)]
+    assert scaled_units(values) == {
+        goodput: ("kbit/s", pytest.approx(1e-3)),
+        latency: ("ms", pytest.approx(1e3)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (1.23456, "1.235"), (9999.96, "10000"), (123_456.7, "123457"), (7, "7")],
+)
+def test_cells_have_four_digits_and_no_exponent(value, text):
+    assert cell_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((-0.69, -0.28), "[-69, -28]"),
+        ((-0.004, 0.053), "[-0.4, +5.3]"),
+        ((0.01, 0.2), "[+1, +20]"),
+        ((None, 0.1), ""),
+    ],
+)
+def test_both_ends_of_an_interval_have_the_same_digits(ends, text):
+    assert percent_interval(*ends) == text
 
 
 def test_scaled_values_stand_below_their_unit():

@@ -65,7 +65,9 @@ def measured(folder: Path, pair, replicates: int = 3, name: str = "calm", most: 
 def found_in(record: Record, engine: str = "linux-9.9"):
     return {
         (one.name, one.measure): one
-        for one in agreements(record.engines[SIMULATOR], record.engines[engine])
+        for one in agreements(
+            record.engines[SIMULATOR], record.engines[engine], is_paired=engine != "kernel"
+        )
     }
 
 
@@ -98,9 +100,12 @@ def test_tolerance_is_the_larger_of_two_bounds():
 
 def test_pairs_of_one_seed_cancel_what_seeds_move():
     a = [10.0, 20.0, 30.0, 40.0]
-    paired = difference_of(a, [value + 1 for value in a])
+    paired = difference_of(a, [value + 1 for value in a], is_paired=True)
     assert (paired.estimate, paired.low, paired.high) == (1.0, 1.0, 1.0)
-    independent = difference_of(a, Summary(26.0, 20.54, 4))
+    apart = difference_of(a, [value + 1 for value in a], is_paired=False)
+    assert apart.estimate == 1.0
+    assert apart.low < -20 < 20 < apart.high
+    independent = difference_of(a, Summary(26.0, 20.54, 4), is_paired=True)
     assert independent.low < -20 < 20 < independent.high
 
 
@@ -108,24 +113,24 @@ def test_summaries_give_welch_intervals():
     a, b = [10.0, 12.0, 15.0], [20.0, 26.0, 21.0, 30.0]
     exact = welch_difference(a, b)
     half = 3.182446305 * (sum((x - 24.25) ** 2 for x in b) / 3 / 4) ** 0.5
-    found = difference_of(a, Summary(24.25, half, 4))
+    found = difference_of(a, Summary(24.25, half, 4), is_paired=True)
     assert math.isclose(found.low, exact.low, rel_tol=1e-6)
     assert math.isclose(found.high, exact.high, rel_tol=1e-6)
 
 
 def test_runs_without_a_value_are_left_out():
-    assert difference_of([None, None], [1.0, 2.0]) is None
-    found = difference_of([1.0, None, 3.0, 5.0], [2.0, 9.0, 4.0, None])
+    assert difference_of([None, None], [1.0, 2.0], is_paired=True) is None
+    found = difference_of([1.0, None, 3.0, 5.0], [2.0, 9.0, 4.0, None], is_paired=True)
     assert found.estimate == 1.0
-    single = difference_of([1.0], [2.0])
+    single = difference_of([1.0], [2.0], is_paired=True)
     assert (single.low, single.high) == (None, None)
 
 
 def test_queues_without_influence_are_not_compared():
     idle = {"backlog_mean_packets": [0.0, 0.0], "drops_packets": [0.0, 0.0]}
     busy = {"backlog_mean_packets": [3.0, 4.0], "drops_packets": [0.0, 0.0]}
-    assert not agreements(Measured(2, {"link": idle}), Measured(2, {"link": idle}))
-    found = agreements(Measured(2, {"link": idle}), Measured(2, {"link": busy}))
+    assert not agreements(Measured(2, {"link": idle}), Measured(2, {"link": idle}), is_paired=True)
+    found = agreements(Measured(2, {"link": idle}), Measured(2, {"link": busy}), is_paired=True)
     assert [one.measure for one in found] == ["backlog_mean_packets", "drops_packets"]
 
 
@@ -138,7 +143,7 @@ def test_repetitions_are_left_out():
         "flows of greedy": {"jain_index": [0.9, 0.8]},
         "flows of call": {"jain_index": [0.9, 0.9]},
     }
-    found = agreements(Measured(2, rows), Measured(2, rows))
+    found = agreements(Measured(2, rows), Measured(2, rows), is_paired=True)
     assert [(one.name, one.measure) for one in found] == [
         ("greedy", "retransmission_ratio"),
         ("call", "packet_loss_ratio"),

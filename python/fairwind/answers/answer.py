@@ -11,11 +11,17 @@ from fairwind.answers.effects import (
     Place,
     check_margin,
     effects_of,
+    missing_effects,
     short_names,
     varied_axes,
 )
-from fairwind.answers.words import paragraph, unchanged_in_words, undecided_in_words
-from fairwind.folder.looks import read_looks
+from fairwind.answers.words import (
+    missing_in_words,
+    paragraph,
+    unchanged_in_words,
+    undecided_in_words,
+)
+from fairwind.folder.looks import read_looks, read_margin, write_margin
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis
@@ -27,22 +33,30 @@ INDEPENDENT = "runs in real time are compared as independent samples (Welch)"
 UNCHANGEABLE = ("lateness", "hosts")
 """Tables that tell of the machine."""
 
+SMALL = ("flows", "groups")
+"""Tables that every run has, with a row for each flow or group."""
+
+BATCH_ROWS = 1_000_000
+"""Rows of a table that are compared at once."""
+
 METHOD = (
     "{pairing}; each effect is one t test against the first value of the axis, of log(value / "
-    "reference) where all values are above zero, else of the difference. Intervals and verdicts "
-    "are corrected for {effects} (Holm 1979){looks}: no difference if the interval lies within "
-    "{margin:g} % of zero, else less or more if it excludes zero, else undecided."
+    "reference) where all values are above zero, else of the difference. Verdicts are corrected "
+    "for {effects} (Holm 1979){looks}: no difference if the interval lies within {margin:g} % of "
+    "zero, else less or more if it excludes zero, else undecided. Each interval has the level of "
+    "its own verdict; they do not all hold at once."
 )
 
 
-def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
+def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     """Give what the axes of a run do to the main measure of each group of flows.
 
     Parameters
     ----------
     results : Results
-    margin : float
-        The largest relative difference that counts as none, above 0 and below 1.
+    margin : float, optional
+        The largest relative difference that counts as none, above 0 and below 1; that which the run
+        was asked with if not given, else 5 %.
 
     Returns
     -------
@@ -54,7 +68,7 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     FairwindError
         If the margin is none.
     """
-    check_margin(margin)
+    margin = margin_of(results, margin)
     axes = varied_axes(results)
     if not axes:
         return None
@@ -70,9 +84,36 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
         for place, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
     ]
-    closing = (undecided_in_words(undecided, len(found)),) if undecided else ()
+    missing = missing_effects(results)
+    closing = (
+        *((undecided_in_words(undecided, len(found)),) if undecided else ()),
+        *((missing_in_words(missing),) if missing else ()),
+    )
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
+
+
+def margin_of(results: Results, margin: float | None) -> float:
+    """Give the margin that is wanted, else the run's own, else the usual one.
+
+    Raises
+    ------
+    FairwindError
+        If it is none.
+    """
+    if margin is None:
+        margin = read_margin(results.folder)
+    if margin is None:
+        return MARGIN
+    check_margin(margin)
+    return margin
+
+
+def keep_margin(results: Results, margin: float | None) -> None:
+    """Make a margin that of a run; what the folder has stays if there is none."""
+    if margin is not None:
+        check_margin(margin)
+        write_margin(results.folder, margin)
 
 
 def looks_of(results: Results) -> list[int] | None:
@@ -115,6 +156,7 @@ def _axis_effect(
         reference=reference,
         paragraphs=tuple(filter(None, paragraphs)),
         effects=tuple(effects),
+        unchanged=tuple(value for value in values if value in same),
         is_without_effect=same == set(values),
     )
 
@@ -129,20 +171,40 @@ def _paragraph(
 
 
 def is_same(results: Results, axis: Axis, value: str) -> bool:
-    """Return whether all tables are the same for one value of an axis and for the first one."""
+    """Return whether all tables are the same for one value of an axis and for the first one.
+
+    What was not measured with either value is not the same.
+    """
     tables = [name for name in results.table_names if name not in UNCHANGEABLE]
-    return all(_is_same_table(results, name, axis, value) for name in tables)
+    # Small tables first, since they differ nearly always where anything does.
+    tables.sort(key=lambda name: (name not in SMALL, name))
+    measured = 0
+    for name in tables:
+        rows = _common_rows(results, name, axis, value)
+        if rows is None:
+            return False
+        measured += rows if name in SMALL else 0
+    return measured > 0
 
 
-def _is_same_table(results: Results, name: str, axis: Axis, value: str) -> bool:
-    """Compare lazily, since some tables do not fit into memory."""
+def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | None:
+    """Count the rows of a table with each of two values; None if they differ.
+
+    Rows are read in batches, since some tables do not fit into memory.
+    """
     scan = results.scan(name)
-    columns = scan.collect_schema().names()
-    if axis.column not in columns:
-        return True
+    if axis.column not in scan.collect_schema().names():
+        return 0
     ignored = [*LEADING_COLUMNS[:1], axis.column]
-    parts = [
-        scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored).collect()
+    first, second = (
+        scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored)
         for label in (axis.labels[0], value)
-    ]
-    return parts[0].equals(parts[1])
+    )
+    rows, others = (one.select(pl.len()).collect().item() for one in (first, second))
+    if rows != others:
+        return None
+    for start in range(0, rows, BATCH_ROWS):
+        parts = [one.slice(start, BATCH_ROWS).collect() for one in (first, second)]
+        if not parts[0].equals(parts[1]):
+            return None
+    return int(rows)

@@ -22,8 +22,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from fairwind.compare import Contrast, Labelled, interval, percent
+from fairwind.compare import Contrast, Labelled
 from fairwind.errors import FairwindError
+from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
 from fairwind.statistics import holm
@@ -213,10 +214,10 @@ def _judgement(
 
 
 def _evidence(found: Contrast, relative: float, p: float) -> str:
-    parts = [str(percent(relative))]
+    parts = [f"{percent(relative)} %"]
     if found.test.has_spread:
         low, high = (found.relative(bound) for bound in (found.test.low, found.test.high))
-        parts.append(f"95 % interval {interval(low, high)}")
+        parts.append(f"95 % interval {percent_interval(low, high)} %")
     if not np.isnan(p):
         parts.append(f"p (Holm) {p:.2g}")
     seeds = min(found.test.samples_a, found.test.samples_b)

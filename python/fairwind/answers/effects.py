@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
-from fairwind.answers.headlines import Headline, headlines
+from fairwind.answers.main_measures import MainMeasure, main_measures
 from fairwind.compare import Contrast, contrast
 from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.results.answer import Effect
-from fairwind.results.summary import title_of, unit_of
+from fairwind.results.summary import scaled_units, title_of
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import (
     Decision,
@@ -82,7 +83,7 @@ class Place:
     axis: Axis
     label: str
     others: tuple[tuple[Axis, str], ...]
-    headline: Headline
+    headline: MainMeasure
     context: str
 
 
@@ -98,7 +99,7 @@ class EffectTables:
         """All effects, in the order of axes, values, other axes' values, and groups."""
         axes = varied_axes(self.results)
         names = short_names(axes)
-        groups = headlines(self.results)
+        groups = main_measures(self.results)
         found = (
             Place(axis, label, others, headline, _in_words(others, names))
             for axis in axes
@@ -106,7 +107,11 @@ class EffectTables:
             for others in self._contexts(axis, axes)
             for headline in groups
         )
-        return [one for one in found if self._rows(one, one.label).height]
+        return [
+            one
+            for one in found
+            if self._rows(one, one.label).height and self._rows(one, one.axis.labels[0]).height
+        ]
 
     def _contexts(self, axis: Axis, axes: Sequence[Axis]) -> list[tuple[tuple[Axis, str], ...]]:
         """Give the combinations of the other axes' values that the grid has, in its order."""
@@ -122,7 +127,7 @@ class EffectTables:
         return {
             subject.table: rows_of(self.results, subject).rename({subject.column: "name"})
             for subject in SUBJECTS
-            if subject.table in {headline[0] for headline in headlines(self.results)}
+            if subject.table in {headline[0] for headline in main_measures(self.results)}
         }
 
     @cached_property
@@ -160,6 +165,30 @@ class EffectTables:
 NO_ROWS = pl.DataFrame(schema={"replicate": pl.UInt32(), "seed": pl.UInt64()})
 
 
+def missing_effects(results: Results) -> list[str]:
+    """Give in words what nothing is known of, because all runs of one of both sides failed.
+
+    Returns
+    -------
+    list of str
+        Each value of an axis, with the other axes, such as ``variant LT at count 4``.
+    """
+    plan, axes = results.manifest.plan, varied_axes(results)
+    counts = Counter(failure.cell for failure in results.failures)
+    failed = [cell.settings for cell in plan.cells if counts[cell.index] == plan.replicates]
+    names = short_names(axes)
+    found = []
+    for axis in axes:
+        reference = axis.labels[0]
+        for settings in failed:
+            label = settings[axis.name]
+            values = axis.labels[1:] if label == reference else (label,)
+            others = [(other, settings[other.name]) for other in axes if other is not axis]
+            where = f" at {_in_words(others, names)}" if others else ""
+            found += [f"{names[axis.name]} {value}{where}" for value in values]
+    return list(dict.fromkeys(found))
+
+
 def effects_of(
     results: Results, margin: float, looks: Sequence[int] | None
 ) -> list[tuple[Place, Effect]]:
@@ -180,8 +209,22 @@ def effects_of(
     tests = [[one.test for one in row] for row in contrasts]
     decisions = decide(tests[0], margins[0]) if looks is None else decide_in_looks(tests, margins)
     last = zip(tables.places, contrasts[-1], margins[-1], decisions, strict=True)
+    units = scaled_units(
+        (place.headline[2], mean)
+        for place, found in zip(tables.places, contrasts[-1], strict=True)
+        for mean in (found.values.mean_a, found.values.mean_b)
+    )
     return [
-        (place, _effect(place, found, decision, _more_seeds(decision, found, bounds, tests, looks)))
+        (
+            place,
+            _effect(
+                place,
+                found,
+                decision,
+                _more_seeds(decision, found, bounds, tests, looks),
+                units[place.headline[2]],
+            ),
+        )
         for place, found, bounds, decision in last
     ]
 
@@ -205,9 +248,15 @@ def _more_seeds(
     return None if needed is None else max(needed - there, 1)
 
 
-def _effect(place: Place, found: Contrast, decision: Decision, more_seeds: int | None) -> Effect:
+def _effect(
+    place: Place,
+    found: Contrast,
+    decision: Decision,
+    more_seeds: int | None,
+    shown_in: tuple[str, float],
+) -> Effect:
     table, name, measure = place.headline
-    unit, scale = unit_of(measure)
+    unit, scale = shown_in
     values, test = found.values, found.test
     return Effect(
         table=table,

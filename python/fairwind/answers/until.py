@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from fairwind.answers.answer import answer_of
-from fairwind.answers.effects import MARGIN, check_margin
+from fairwind.answers.answer import answer_of, margin_of
+from fairwind.answers.effects import check_margin
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
@@ -54,17 +54,19 @@ class Growth:
     Attributes
     ----------
     most_seeds : int
-        The bound, at least 1; what is there already is kept, even if it is more.
-    margin : float
+        The bound, at least 1. What the scenario asks for, and what is there already, is kept even
+        if it is more.
+    margin : float, optional
         As in `answer_of`.
     """
 
     most_seeds: int = MOST_SEEDS
-    margin: float = MARGIN
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no run can keep to, before anything runs."""
-        check_margin(self.margin)
+        if self.margin is not None:
+            check_margin(self.margin)
         if self.most_seeds < 1:
             raise FairwindError(f"a run needs a seed; at most {self.most_seeds} is none", "say 64")
 
@@ -100,13 +102,14 @@ def run_until_decided(
             "give it one in [sweep], or run it without --until-decided",
         )
     settings = replace(settings, grown_from=base)
-    looks = _looks_so_far(plan_of, base, engine, settings)
+    looks = _looks_so_far(plan_of, base, engine, settings, growth.most_seeds)
     size, looks = looks[-1], looks[:-1]
     while True:
         results = run_plan(plan_of(size), engine, settings, on_progress)
         looks.append(size)
-        write_looks(results.folder, looks)
-        answer = answer_of(results, growth.margin)
+        margin = margin_of(results, growth.margin)
+        write_looks(results.folder, looks, margin)
+        answer = answer_of(results, margin)
         if answer is None:
             return results
         is_last = not answer.undecided or size >= growth.most_seeds
@@ -118,10 +121,15 @@ def run_until_decided(
 
 
 def _looks_so_far(
-    plan_of: Callable[[int], Plan], base: Plan, engine: Engine, settings: RunSettings
+    plan_of: Callable[[int], Plan],
+    base: Plan,
+    engine: Engine,
+    settings: RunSettings,
+    most_seeds: int,
 ) -> list[int]:
     """Give the sizes of the looks that the folder knows of, and of the one to begin with."""
-    folder, first = folder_of(base, engine, settings), max(base.replicates, FEWEST_SEEDS)
+    folder = folder_of(base, engine, settings)
+    first = max(base.replicates, min(FEWEST_SEEDS, most_seeds))
     if not (folder / MANIFEST).exists():
         return [first]
     earlier = read_manifest(folder)

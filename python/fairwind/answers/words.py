@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from fairwind.quantities import percent, percent_interval
 from fairwind.results.answer import Effect
 from fairwind.statistics import EffectVerdict
 from fairwind.statistics.decisions import DIFFERENT
@@ -17,7 +18,7 @@ SHORT_TITLES = {"delivery latency p99": "delivery p99", "response time p99": "re
 
 
 def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) -> str:
-    """Say what one value of an axis does, as against the reference.
+    """Say what one value of an axis does, compared with the reference.
 
     Parameters
     ----------
@@ -92,16 +93,8 @@ def relative_in_words(effect: Effect) -> str:
     """Write the estimate with its interval; empty where the estimate is unknown."""
     if effect.relative is None:
         return ""
-    interval = interval_in_words(effect)
-    return f"{percent(effect.relative)} %{f' {interval}' if interval else ''}"
-
-
-def interval_in_words(effect: Effect) -> str:
-    """Write the corrected interval in per cent; empty where it is unknown."""
-    if effect.low is None or effect.high is None:
-        return ""
-    decimals = _decimals(effect.low, effect.high)
-    return f"[{percent(effect.low, decimals)}, {percent(effect.high, decimals)}]"
+    interval = percent_interval(effect.low, effect.high)
+    return f"{percent(effect.relative)} % {interval}".rstrip()
 
 
 def _no_difference(effect: Effect) -> str:
@@ -119,18 +112,6 @@ def _no_difference(effect: Effect) -> str:
 def _rounded_up(value: float) -> str:
     """Write a bound in per cent, never less than it is."""
     return f"{math.ceil(10 * value) / 10:g}"
-
-
-def percent(ratio: float, decimals: int | None = None) -> str:
-    """Write a ratio in per cent with its sign: a decimal below 10 %, none where it is large."""
-    value = 100 * ratio
-    digits = _decimals(ratio) if decimals is None else decimals
-    text = f"{value:+.{digits}f}"
-    return text.replace("+", "").replace("-", "") if float(text) == 0 else text
-
-
-def _decimals(*ratios: float) -> int:
-    return 1 if max(abs(ratio) for ratio in ratios) < 0.0995 else 0
 
 
 VISIBLE = 0.5
@@ -162,6 +143,14 @@ def undecided_in_words(undecided: Sequence[tuple[str, Effect]], effects: int) ->
     if not parts:
         return f"{count}; at least two seeds are needed to see how much seeds differ."
     return f"{count}. More seeds that would probably decide: {'; '.join(parts)} (--until-decided)."
+
+
+def missing_in_words(missing: Sequence[str]) -> str:
+    """Say which comparisons lack a side."""
+    named = "; ".join(missing[:MOST_NAMED])
+    more = len(missing) - MOST_NAMED
+    end = f"; and {more} more" if more > 0 else ""
+    return f"Not compared, because all runs of one side failed: {named}{end}."
 
 
 def _where(axis: str, effect: Effect) -> str:

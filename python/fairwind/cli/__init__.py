@@ -1,13 +1,15 @@
 """The command line: data on standard output, everything else on standard error.
 
-Exit codes: 0 success; 1 some simulations or scripts failed; 2 wrong usage or input; 130 interrupted
-(finished simulations are kept).
+Exit codes: 0 success; 1 some simulations or scripts failed; 2 wrong usage or input; 3 a condition
+of `compare` failed; 4 one is undecided; 130 interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
 plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
-reporting, `scripts` the one for packetdrill, `output` formats and exit codes, `progress` bars,
-`doctor` the machine, `model` closed forms, `check` previews, `scenarios` named tests, `init` new
-scenarios, `completion` shells, `tables` the width of the terminal.
+reporting, `answers` effects of axes, `comparisons` the command `compare`, `scripts` the one for
+packetdrill, `output` formats and exit codes, `progress` bars, `live` and `shell_live` figures of
+runs under way, `doctor` the machine, `model` and `model_tables` closed forms, `check` previews,
+`scenarios` named tests, `init` new scenarios, `completion` shells, `tables` the width of the
+terminal.
 """
 
 import os

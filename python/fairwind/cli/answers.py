@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import shutil
+import math
 import sys
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from fairwind.answers import Answer, AxisEffect, Effect
+from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
-from fairwind.answers.effects import MARGIN
+from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth, Look
-from fairwind.answers.words import interval_in_words, percent
-from fairwind.cli.output import OutputFormat, log
+from fairwind.cli import runs
+from fairwind.cli.check import PlannedRun
+from fairwind.cli.output import (
+    OutputFormat,
+    line_width,
+    log,
+    log_left_out,
+    print_fitted,
+    print_json,
+)
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
 from fairwind.engine.engines import Engine
+from fairwind.errors import FairwindError
 from fairwind.execution.admission import counted, one_of
 from fairwind.execution.execute import RunSettings
-from fairwind.quantities import parse_ratio
-from fairwind.results import Results, significant
+from fairwind.quantities import parse_ratio, percent, percent_interval
+from fairwind.results import Results, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -34,11 +43,41 @@ MOST_ROWS = 40
 WIDEST = 120
 """Sentences are no longer on a line, however wide the terminal is."""
 
+DISPENSABLE = ("more seeds", "reference", "mean", "interval", "effect / %", "verdict")
+"""Columns that are left out where the table is too wide, the first one first, but for the last."""
 
-def growth_of(margin: str | None, most_seeds: int | None) -> Growth:
-    """Read the options of a run's answer."""
-    ratio = MARGIN if margin is None else read_option("--margin", margin, parse_ratio)
-    return Growth(most_seeds or MOST_SEEDS, ratio)
+
+def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -> Growth:
+    """Read the options of a run's answer.
+
+    Parameters
+    ----------
+    is_growing : bool
+        Whether seeds are added, without which a bound of them means nothing.
+    """
+    if most_seeds is not None and not is_growing:
+        raise FairwindError(
+            "--most-seeds bounds the seeds that --until-decided adds",
+            "add --until-decided, or set a number of seeds with --set repeat=N",
+        )
+    return Growth(most_seeds or MOST_SEEDS, margin_in(margin))
+
+
+def margin_in(option: str | None) -> float | None:
+    """Read the option ``--margin``; None where it is not given."""
+    if option is None:
+        return None
+    margin = read_option("--margin", option, parse_ratio)
+    check_margin(margin)
+    return margin
+
+
+def planned_growth(scenario: Scenario, growth: Growth, planned: PlannedRun) -> PlannedRun:
+    """Give what a run may come to that adds seeds, from what it begins with."""
+    base = planned.plan
+    most = scenario.with_settings({"repeat": max(growth.most_seeds, base.replicates)}).plan
+    settings = None if planned.settings is None else replace(planned.settings, grown_from=base)
+    return PlannedRun(most, settings, is_bound=True)
 
 
 def execute_until_decided(
@@ -63,8 +102,8 @@ def execute_until_decided(
             show,
             lambda look: log(look_in_words(look, growth)),
         )
-    runs = results.manifest.plan.runs - len(results.failures)
-    log(f"{counted(runs, one_of(engine))}; tables: {results.folder}")
+    done = results.manifest.plan.runs - len(results.failures)
+    log(f"{counted(done, one_of(engine))}; tables: {results.folder}")
     print_warnings(results, printed=base.warnings)
     return results
 
@@ -81,122 +120,98 @@ def look_in_words(look: Look, growth: Growth) -> str:
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
 
 
-def print_answer(results: Results, output: OutputFormat, growth: Growth | None = None) -> None:
+def print_run(
+    results: Results,
+    output: OutputFormat,
+    margin: float | None = None,
+    *,
+    is_wide: bool = False,
+) -> None:
+    """Print main measures and answer of a run; CSV, which is one table, has no answer."""
+    match output:
+        case OutputFormat.TABLE:
+            runs.print_headlines(results, output)
+            runs.print_summary(results, output, is_wide=is_wide)
+            print_answer(results, margin, is_wide=is_wide)
+        case OutputFormat.CSV:
+            runs.print_summary(results, output)
+        case OutputFormat.JSON:
+            answer = answer_of(results, margin)
+            summary = tidy_overview(results).to_dicts()
+            document = None if answer is None else known_values(asdict(answer))
+            print_json({"summary": summary, "answer": document})
+
+
+def known_values(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can say
+    """Put None in the place of numbers that are none, which JSON cannot say."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: known_values(one) for name, one in value.items()}
+        case list() | tuple():
+            return [known_values(one) for one in value]
+        case _:
+            return value
+
+
+def print_answer(results: Results, margin: float | None = None, *, is_wide: bool = False) -> None:
     """Print what the axes of a run do, in words and as tables; nothing without an axis."""
-    if output is not OutputFormat.TABLE:
+    answer = answer_of(results, margin)
+    if answer is None:
         return
-    answer = answer_of(results, MARGIN if growth is None else growth.margin)
-    if answer is not None:
-        width = shutil.get_terminal_size().columns
-        sys.stdout.write(f"\n{answer_in_text(answer, width)}")
-
-
-def answer_in_text(answer: Answer, width: int) -> str:
-    """Write an answer for a terminal.
-
-    Parameters
-    ----------
-    width : int
-        Of the terminal, in characters.
-    """
-    lines = [line for text in answer.paragraphs for line in _wrapped(text, width)]
+    sys.stdout.write("\n" + "".join(map(_wrapped, answer.paragraphs)))
+    left_out: list[str] = []
     for axis in answer.axes:
         if not axis.is_without_effect:
-            lines += ["", *_table(axis, width)]
-    return "\n".join([*lines, "", *_wrapped(answer.method, width)]) + "\n"
+            sys.stdout.write("\n")
+            left_out += _print_effects(axis, is_wide=is_wide)
+    sys.stdout.write(f"\n{_wrapped(answer.method)}")
+    log_left_out(left_out)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
+def _wrapped(text: str) -> str:
+    width = line_width()
+    if width is None:
+        return f"{text}\n"
+    lines = textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in lines)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column of the table of effects.
-
-    Attributes
-    ----------
-    place : int, optional
-        Which one is left out first where the table is too wide; None for never.
-    """
-
-    header: str
-    cells: Sequence[str]
-    is_number: bool = False
-    place: int | None = None
-
-    @property
-    def width(self) -> int:
-        return max(len(self.header), *(len(cell) for cell in self.cells))
-
-    def lines(self) -> list[str]:
-        """Write header and cells, all equally wide."""
-        texts = [self.header, *self.cells]
-        return [
-            text.rjust(self.width) if self.is_number else text.ljust(self.width) for text in texts
-        ]
-
-
-def _table(axis: AxisEffect, width: int) -> list[str]:
-    """Write the effects of one axis, in as many columns as there is room for."""
+def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
+    """Print the effects of one axis; give the columns that did not fit."""
     effects = axis.effects[:MOST_ROWS]
-    columns = [
-        _Column(axis.axis.rsplit(".", 1)[-1], [one.value for one in effects]),
-        _Column("at", [one.context for one in effects]),
-        _Column("of", [one.name for one in effects]),
-        _Column("measure", [_measure(one) for one in effects]),
-        _Column(
-            "reference",
-            [_scaled(one.mean_reference, one) for one in effects],
-            is_number=True,
-            place=1,
-        ),
-        _Column("mean", [_scaled(one.mean, one) for one in effects], is_number=True, place=2),
-        _Column("effect / %", [_relative(one) for one in effects], is_number=True),
-        _Column("interval", [interval_in_words(one) for one in effects]),
-        _Column("verdict", [_verdict(one) for one in effects]),
-        _Column("more seeds", [_more_seeds(one) for one in effects], is_number=True, place=0),
-    ]
-    shown = _fitting([one for one in columns if any(one.cells)], width)
-    lines = [
-        _cut("  ".join(row).rstrip(), width)
-        for row in zip(*(one.lines() for one in shown), strict=True)
-    ]
-    more = len(axis.effects) - len(effects)
-    return [*lines, f"and {more} more" if more else ""][: len(lines) + bool(more)]
-
-
-def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    """Leave columns out until the table fits."""
-    droppable = sorted(
-        (one for one in columns if one.place is not None), key=lambda one: one.place or 0
-    )
-    shown = list(columns)
-    for column in droppable:
-        if sum(one.width + 2 for one in shown) - 2 <= width:
-            break
-        shown = [one for one in shown if one is not column]
-    return shown
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    columns: dict[str, list[object]] = {
+        axis.axis.rsplit(".", 1)[-1]: [one.value for one in effects],
+        "at": [one.context for one in effects],
+        "of": [one.name for one in effects],
+        "measure": [_measure(one) for one in effects],
+        "reference": [_scaled(one.mean_reference, one) for one in effects],
+        "mean": [_scaled(one.mean, one) for one in effects],
+        "effect / %": [_relative(one) for one in effects],
+        "interval": [percent_interval(one.low, one.high) for one in effects],
+        "verdict": [one.verdict.value for one in effects],
+        "more seeds": [_more_seeds(one) for one in effects],
+    }
+    # Contexts, intervals and seeds are empty in some answers.
+    columns = {name: cells for name, cells in columns.items() if cells != [""] * len(cells)}
+    rows = list(zip(*columns.values(), strict=True))
+    left_out = print_fitted(list(columns), rows, DISPENSABLE, is_wide=is_wide)
+    if more := len(axis.effects) - len(effects):
+        sys.stdout.write(f"and {more} more\n")
+    return left_out
 
 
 def _measure(effect: Effect) -> str:
     return f"{effect.title} / {effect.unit}" if effect.unit else effect.title
 
 
-def _scaled(value: float, effect: Effect) -> str:
-    return significant(value * effect.scale)
+def _scaled(value: float, effect: Effect) -> float | None:
+    return None if math.isnan(value) else value * effect.scale
 
 
 def _relative(effect: Effect) -> str:
     return "-" if effect.relative is None else percent(effect.relative)
-
-
-def _verdict(effect: Effect) -> str:
-    return effect.verdict.value
 
 
 def _more_seeds(effect: Effect) -> str:

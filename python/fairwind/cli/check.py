@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,12 +17,23 @@ from fairwind.cli.settings import Settings
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.execution.admission import admit, one_of, plan_seconds, remarks, usual_jobs
+from fairwind.execution.admission import (
+    admit,
+    expected_seconds,
+    one_of,
+    plan_seconds,
+    remarks,
+    usual_jobs,
+)
 from fairwind.preview.cost import Estimate, available_memory_bytes, estimate
 from fairwind.preview.description import Line, describe
 from fairwind.preview.traps import traps
-from fairwind.quantities import size_in_words, time_in_words
+from fairwind.quantities import count_in_words, size_in_words, time_in_words
 from fairwind.scenario import Plan
+from fairwind.scenario.plan import Cell
+
+if TYPE_CHECKING:
+    from fairwind.execution.execute import RunSettings
 
 MOST_BYTES = 4e9
 MOST_SHARE = 0.5
@@ -35,7 +48,7 @@ On = Annotated[
         autocompletion=complete_engine,
     ),
 ]
-Cell = Annotated[
+CellNumber = Annotated[
     int | None,
     typer.Option("--cell", min=0, help="Describe this cell of the grid only, from 0."),
 ]
@@ -46,15 +59,17 @@ def check(
     *,
     on: On = "sim",
     settings: Settings = None,
-    cell: Cell = None,
+    cell: CellNumber = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Validate a scenario; describe it, warn of traps, and estimate time and memory.
 
-    --format json prints the whole resolved plan, --format csv the cells of its grid.
+    --format json prints the whole resolved plan, --format csv the cells of its grid; with --cell,
+    both have this cell alone.
     """
     engine = engine_named(on)
     plan = chosen_scenario(scenario, settings, None).check()
+    cells = _chosen(plan, cell)
     admit(plan, engine)
     for warning in [*plan.warnings, *traps(plan)]:
         log(f"warning: {warning}")
@@ -62,24 +77,30 @@ def check(
         log(f"remark: {remark}")
     match output:
         case OutputFormat.JSON:
-            print_json(plan.document)
+            every = plan.document["cells"]
+            print_json(plan.document | {"cells": every if cell is None else [every[cell]]})
         case OutputFormat.CSV:
-            cells = [{"cell": one.index, **one.settings} for one in plan.cells]
-            print_rows(list(cells[0]), [list(one.values()) for one in cells], output)
+            rows = [{"cell": one.index, **one.settings} for one in cells]
+            print_rows(list(rows[0]), [list(one.values()) for one in rows], output)
         case OutputFormat.TABLE:
             sys.stdout.write(_written(plan, cell, engine))
 
 
-def _written(plan: Plan, cell: int | None, engine: Engine) -> str:
-    """Write the description of a plan, its subjects to the left."""
+def _chosen(plan: Plan, cell: int | None) -> tuple[Cell, ...]:
+    """Give one cell of a plan, or all of them."""
     last = len(plan.cells) - 1
     if cell is not None and cell > last:
         raise typer.BadParameter(f"no cell {cell}: the last one is {last}")
-    cells = plan.cells if cell is None else (plan.cells[cell],)
+    return tuple(plan.cells) if cell is None else (plan.cells[cell],)
+
+
+def _written(plan: Plan, cell: int | None, engine: Engine) -> str:
+    """Write the description of a plan, its subjects to the left."""
+    cells = _chosen(plan, cell)
     lines = [("name", plan.name), *describe(plan, cells, one_of(engine))]
     if cell is not None and plan.axes:
         settings = ", ".join(f"{name} = {label}" for name, label in cells[0].settings.items())
-        lines.insert(1, ("cell", f"{cell} of 0 to {last}: {settings}"))
+        lines.insert(1, ("cell", f"{cell} of 0 to {len(plan.cells) - 1}: {settings}"))
     lines.append(("estimate", _estimate_in_words(plan, engine)))
     return "".join(_wrapped(line) for line in lines)
 
@@ -102,7 +123,7 @@ def _estimate_in_words(plan: Plan, engine: Engine) -> str:
         return f"{time_in_words(plan_seconds(plan, jobs))} in real time, one run at a time"
     found = _estimate(plan, jobs)
     at_once = f", {min(jobs, plan.runs)} at once" if plan.runs > 1 else ""
-    packets = f"{found.packets / 1e6:.3g} million packets"
+    packets = count_in_words(found.packets, "packets")
     if engine.name != "simulation":
         return f"{packets}{at_once}; the time depends on the kernel"
     memory = size_in_words(found.memory_bytes)
@@ -113,20 +134,57 @@ def _estimate(plan: Plan, jobs: int) -> Estimate:
     return estimate((cell.experiment for cell in plan.cells), plan.replicates, jobs)
 
 
-def approve(plan: Plan, engine: Engine, jobs: int | None, *, is_approved: bool) -> None:
-    """Ask before a run that takes much memory or many hours.
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that may take much.
+
+    Attributes
+    ----------
+    plan : Plan
+        With as many seeds as it may come to.
+    settings : RunSettings, optional
+        Where it goes: what is finished there takes no time; nothing is finished if not given.
+    is_bound : bool
+        Whether it may end with fewer seeds.
+    """
+
+    plan: Plan
+    settings: RunSettings | None = None
+    is_bound: bool = False
+
+    def missing(self, engine: Engine) -> list[Cell]:
+        """Give the cell of each simulation that is not finished."""
+        if self.settings is None:
+            return [cell for cell in self.plan.cells for _ in self.plan.seeds]
+        from fairwind.execution.execute import missing_cells
+
+        return missing_cells(self.plan, engine, self.settings)
+
+
+def approve(
+    runs: Sequence[PlannedRun], engine: Engine, jobs: int | None, *, is_approved: bool
+) -> None:
+    """Ask before runs, one after the other, that take much memory or many hours.
 
     Raises
     ------
     FairwindError
-        If it takes much and there is no terminal to ask on.
+        If they take much and there is no terminal to ask on.
     RunInterrupted
         If the answer is no.
     """
-    reasons = _reasons(plan, engine, jobs or usual_jobs(engine))
-    if not reasons or is_approved:
+    if is_approved:
         return
-    text = f"this run is estimated to take {' and '.join(reasons)}"
+    at_once = jobs or usual_jobs(engine)
+    # Folders are looked at only where it matters.
+    whole = [PlannedRun(one.plan) for one in runs]
+    if not _reasons(whole, engine, at_once):
+        return
+    reasons = _reasons(runs, engine, at_once)
+    if not reasons:
+        return
+    most = "up to " if any(one.is_bound for one in runs) else ""
+    text = f"this run is estimated to take {most}{' and '.join(reasons)}"
     hint = "make it smaller (`fairwind check` shows the estimate), or run it with --yes"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise FairwindError(text, hint)
@@ -134,15 +192,11 @@ def approve(plan: Plan, engine: Engine, jobs: int | None, *, is_approved: bool) 
         raise RunInterrupted("not started", hint)
 
 
-def _reasons(plan: Plan, engine: Engine, jobs: int) -> list[str]:
-    """Give what a run takes beyond the bounds."""
-    if engine.is_real_time:
-        seconds, memory_bytes = plan_seconds(plan, jobs), 0.0
-    elif engine.name == "simulation":
-        found = _estimate(plan, jobs)
-        seconds, memory_bytes = found.seconds, found.memory_bytes
-    else:
-        return []
+def _reasons(runs: Sequence[PlannedRun], engine: Engine, jobs: int) -> list[str]:
+    """Give what runs take beyond the bounds."""
+    costs = [_cost(one, engine, jobs) for one in runs]
+    seconds = sum(time for time, _ in costs)
+    memory_bytes = max((memory for _, memory in costs), default=0.0)
     reasons = []
     available = available_memory_bytes()
     if memory_bytes > min(MOST_BYTES, MOST_SHARE * (available or MOST_BYTES / MOST_SHARE)):
@@ -151,3 +205,16 @@ def _reasons(plan: Plan, engine: Engine, jobs: int) -> list[str]:
     if seconds > MOST_SECONDS:
         reasons.append(time_in_words(seconds))
     return reasons
+
+
+def _cost(run: PlannedRun, engine: Engine, jobs: int) -> tuple[float, float]:
+    """Estimate seconds and bytes of memory that the rest of a run takes."""
+    if not engine.is_real_time and engine.name != "simulation":
+        return 0.0, 0.0
+    missing = run.missing(engine)
+    if not missing:
+        return 0.0, 0.0
+    if engine.is_real_time:
+        return expected_seconds(missing, jobs), 0.0
+    found = _estimate(run.plan, jobs)
+    return found.seconds * len(missing) / run.plan.runs, found.memory_bytes

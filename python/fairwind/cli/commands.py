@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fairwind.cli.analyse import analyse
-from fairwind.cli.check import On, approve, check
+from fairwind.cli.check import On, PlannedRun, approve, check
 from fairwind.cli.completion import complete_folder, complete_study, completion
 from fairwind.cli.congestion import app as congestion
 from fairwind.cli.init import init
@@ -87,7 +87,18 @@ MostSeeds = Annotated[
 ]
 Margin = Annotated[
     str | None,
-    typer.Option(metavar="PERCENT", help="Largest difference that counts as none. Default: 5 %."),
+    typer.Option(
+        metavar="PERCENT",
+        help="Largest difference that counts as none; kept in the folder. Default: 5 %.",
+    ),
+]
+MarginOfRun = Annotated[
+    str | None,
+    typer.Option(
+        "--margin",
+        metavar="PERCENT",
+        help="Largest difference that counts as none. Default: the run's.",
+    ),
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Run without a question, however much it takes.")
@@ -138,23 +149,29 @@ def run(
 ) -> None:
     """Run a scenario or a named test, all cells and replicates; resume an interrupted run.
 
-    A scenario with an axis ends with what the axis does to the main measure of each group.
+    A scenario with an axis ends with what the axis does to the main measure of each group. --format
+    json prints an object with the summary and this answer, csv the summary alone.
     """
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
-    approve(chosen.check(), engine, jobs, is_approved=yes)
+    plan = chosen.check()
+    from fairwind.answers.answer import keep_margin
     from fairwind.cli import answers, runs
+    from fairwind.execution.execute import RunSettings
 
-    growth = answers.growth_of(margin, most_seeds)
+    growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
+    planned = PlannedRun(plan, RunSettings(jobs, out, force))
+    if until_decided:
+        planned = answers.planned_growth(chosen, growth, planned)
+    approve([planned], engine, jobs, is_approved=yes)
     if until_decided:
         results = answers.execute_until_decided(
             chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
         )
     else:
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
-    runs.print_headlines(results, output)
-    runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output, growth)
+        keep_margin(results, growth.margin)
+    answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
 
 
@@ -205,7 +222,9 @@ def study(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    yes: Yes = False,
     wide: Wide = False,
+    live: Live = False,
     figures: WithFigures = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
@@ -226,6 +245,8 @@ def study(
         jobs=jobs,
         out=out,
         force=force,
+        is_approved=yes,
+        is_live=live,
         output=output,
         is_wide=wide,
         files=files,
@@ -233,15 +254,20 @@ def study(
 
 
 @app.command()
-def show(folder: Folder, *, wide: Wide = False, output: Format = OutputFormat.TABLE) -> None:
+def show(
+    folder: Folder,
+    *,
+    wide: Wide = False,
+    margin: MarginOfRun = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
+    wanted = answers.margin_in(margin)
     results = open_results(folder)
-    runs.print_headlines(results, output)
-    runs.print_summary(results, output, is_wide=wide)
-    answers.print_answer(results, output)
+    answers.print_run(results, output, wanted, is_wide=wide)
     runs.print_warnings(results)
 
 
@@ -256,12 +282,14 @@ def report(
         ),
     ] = None,
     figures: WithFigures = False,
+    margin: MarginOfRun = None,
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
-    from fairwind.cli import runs
+    from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
-    runs.report(open_results(folder), runs.ReportFiles(out, figures))
+    wanted = answers.margin_in(margin)
+    runs.report(open_results(folder), runs.ReportFiles(out, figures), wanted)
 
 
 @app.command()

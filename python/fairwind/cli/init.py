@@ -1,4 +1,4 @@
-"""The command `init`: a new scenario from three questions."""
+"""The command `init`: a new scenario from four questions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fairwind.scenario.template import (
     COMPARISONS,
     SCHEMA_FILE,
     WORKLOADS,
-    Answer,
     Answers,
+    InitChoice,
     scenario_text,
 )
 
@@ -71,9 +71,9 @@ def init(
     comparison: Comparison = None,
     force: Force = False,
 ) -> None:
-    """Write a commented scenario from three answers, and the schema for editors beside it.
+    """Write a commented scenario from four answers, and the schema for editors beside it.
 
-    What options do not say is asked on a terminal, and has its default elsewhere.
+    On a terminal, missing options are asked for; elsewhere they have their defaults.
     """
     usual = Answers()
     answers = Answers(
@@ -94,7 +94,9 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _chosen(given: StrEnum | None, question: str, answers: Mapping[str, Answer], usual: str) -> str:
+def _chosen(
+    given: StrEnum | None, question: str, answers: Mapping[str, InitChoice], usual: str
+) -> str:
     """Give an answer from a list: that of the option, of the person, or the usual one."""
     if given is not None:
         return given.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fairwind.engine.live import LiveFigures, LiveGroup, LiveQueue, LiveWatch
 from fairwind.execution.execute import RunningCell, RunState
+from fairwind.quantities import LATENCIES, RATES, SIZES, Unit, significant, unit_for
 
 REFRESH_SECONDS = 0.2
 """Shortest time between two pictures on a terminal."""
@@ -23,13 +24,6 @@ LINE_SECONDS = 1.0
 GRAPH = "▁▂▃▄▅▆▇█"
 GRAPH_WIDTH = 24
 """Pictures that the graph of goodput goes back."""
-
-RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-SIZES = ((1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-
-DIGITS = ((2, 9.995), (1, 99.95))
-"""How many digits behind the point numbers have that are lower."""
 
 LEAST_BACKLOG = 0.05
 """A queue with a mean backlog that is rounded to nothing, without drops and marks, is not shown."""
@@ -182,7 +176,7 @@ def in_words(figures: LiveFigures) -> str:
     """Write figures as one line of text."""
     groups = (
         f"{one.name} {_scaled(one.goodput_bits_per_second, RATES)}, RTT "
-        f"{_optional(one.ack_latency_s, TIMES)}, {one.packets_lost} lost"
+        f"{_optional(one.ack_latency_s, LATENCIES)}, {one.packets_lost} lost"
         for one in figures.groups
     )
     queues = (
@@ -233,7 +227,7 @@ def _group_cells(group: LiveGroup) -> tuple[str, ...]:
     share = group.retransmission_ratio
     return (
         _scaled(group.goodput_bits_per_second, RATES),
-        _optional(group.ack_latency_s, TIMES),
+        _optional(group.ack_latency_s, LATENCIES),
         str(group.packets_lost),
         "-" if share is None else f"{share:.2%}",
         str(group.timeouts),
@@ -273,14 +267,12 @@ def _packets(packets: float | None) -> str:
     return "-" if packets is None else f"{packets:.1f} packets"
 
 
-def _optional(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
+def _optional(value: float | None, units: Sequence[Unit]) -> str:
     return "-" if value is None else _scaled(value, units)
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    """Write a number with three digits, in the unit that leaves at least one before the point."""
-    # What would be rounded to 1000 of a unit is one of the next.
-    scale, unit = next(((one, name) for one, name in units if value >= 0.9995 * one), units[-1])
-    number = value / scale
-    digits = next((digits for digits, below in DIGITS if number < below), 0)
-    return f"{number:.{digits}f} {unit}" if value else f"0 {unit}"
+def _scaled(value: float, units: Sequence[Unit]) -> str:
+    """Write a number with three digits, also behind the point, so that its width hardly changes."""
+    unit = unit_for([value], units)
+    number = significant(value / unit.size, 3, keeps_zeros=True)
+    return f"{number if value else '0'} {unit.name}"

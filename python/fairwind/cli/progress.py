@@ -24,9 +24,9 @@ from rich.text import Text
 
 from fairwind.analysis.execute import AnalysisState
 from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
-from fairwind.cli.live import LiveLines, LiveScreen
+from fairwind.cli.live import LiveLines, LiveScreen, print_line
 from fairwind.execution.execute import RunState
-from fairwind.results import significant
+from fairwind.quantities import cell_text
 
 LINE_SECONDS = 15.0
 """Shortest time between two lines without a terminal."""
@@ -130,7 +130,7 @@ class _Warnings:
 
     def __call__(self, state: RunState) -> None:
         for text in state.warnings[self.printed :]:
-            _print(self.console, f"warning: {text}")
+            print_line(self.console, f"warning: {text}")
         self.printed = len(state.warnings)
 
 
@@ -175,10 +175,10 @@ class _RunLines:
         if self.last is None:
             self.last = now
             if state.resumed:
-                _print(self.console, f"{_counts(state)} were finished before")
+                print_line(self.console, f"{_counts(state)} were finished before")
         elif now - self.last >= LINE_SECONDS:
             self.last = now
-            _print(self.console, f"{_counts(state)}{self._remaining(state, now)}")
+            print_line(self.console, f"{_counts(state)}{self._remaining(state, now)}")
 
     def _remaining(self, state: RunState, now: float) -> str:
         if state.fraction <= 0:
@@ -199,7 +199,7 @@ class _AnalysisLines:
         if now - self.last >= LINE_SECONDS:
             self.last = now
             share = "" if state.fraction is None else f", {state.fraction:.0%} of the bytes"
-            _print(self.console, f"{_packets(state)}{share}")
+            print_line(self.console, f"{_packets(state)}{share}")
 
 
 @dataclass
@@ -234,14 +234,8 @@ def _table(title: str, rows: pl.DataFrame) -> Table:
     for header in headers[1:]:
         table.add_column(header, justify="right")
     for row in cells:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(cell_text, row))
     return table
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return significant(value) if isinstance(value, float) else str(value)
 
 
 def _packets(state: AnalysisState) -> str:
@@ -252,7 +246,3 @@ def _counts(state: RunState) -> str:
     failed = f", {state.failed} failed" if state.failed else ""
     each = "simulations" if state.expected_s is None else "runs"
     return f"{state.finished} of {state.total} {each}{failed}"
-
-
-def _print(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

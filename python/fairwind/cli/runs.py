@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from fairwind.cli.check import PlannedRun, approve
 from fairwind.cli.output import (
     ExitCode,
     OutputFormat,
@@ -25,7 +26,7 @@ from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import counted, duration_in_words, one_of
-from fairwind.execution.execute import RunSettings, RunState, run_plan
+from fairwind.execution.execute import RunSettings, RunState, folder_of, run_plan
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure, unvalidated
 from fairwind.report.page import write_report
@@ -90,6 +91,8 @@ def run_study(
     output: OutputFormat,
     files: ReportFiles,
     is_wide: bool = False,
+    is_approved: bool = False,
+    is_live: bool = False,
 ) -> None:
     """Run all parts of a study's form that the settings leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
@@ -106,18 +109,39 @@ def run_study(
         if meant is not None
     }
     # Check all parts before the first one runs.
-    for scenario in parts.values():
-        scenario.check()
-    results = execute(leading, engine, jobs=jobs, out=out, force=force, study=chosen.name)
+    planned = _planned_study(leading, parts, engine, RunSettings(jobs, out, force, chosen.name))
+    approve(planned, engine, jobs, is_approved=is_approved)
+    results = execute(
+        leading, engine, jobs=jobs, out=out, force=force, study=chosen.name, is_live=is_live
+    )
     for part, scenario in parts.items():
         log(f"part {part}:")
-        execute(scenario, engine, jobs=jobs, out=part_folder(results.folder, part), force=force)
+        folder = part_folder(results.folder, part)
+        execute(scenario, engine, jobs=jobs, out=folder, force=force, is_live=is_live)
     for part in (part for part in further if part not in parts):
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output, is_wide=is_wide)
     _report(results, files, chosen.figures(results), claims)
     exit_by_failures(results)
+
+
+def _planned_study(
+    leading: Scenario, parts: Mapping[str, Scenario], engine: Engine, settings: RunSettings
+) -> list[PlannedRun]:
+    """Check all parts of a study, and give what they run and where."""
+    plan = leading.check()
+    folder = folder_of(plan, engine, settings)
+    return [
+        PlannedRun(plan, settings),
+        *(
+            PlannedRun(
+                scenario.check(),
+                RunSettings(settings.jobs, part_folder(folder, part), settings.force),
+            )
+            for part, scenario in parts.items()
+        ),
+    ]
 
 
 def _print_expected_time(state: RunState) -> None:
@@ -210,17 +234,17 @@ class ReportFiles:
         return out if out.suffix == ".html" else out / "report.html"
 
 
-def report(results: Results, files: ReportFiles) -> None:
+def report(results: Results, files: ReportFiles, margin: float | None = None) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well."""
     gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
     if results.manifest.study is None:
-        _report(results, files)
+        _report(results, files, margin=margin)
         return
     chosen = study_named(results.manifest.study)
     with unvalidated():
         figures, claims = chosen.figures(results), chosen.claims(results)
     _print_verdicts(claims)
-    _report(results, files, figures, claims)
+    _report(results, files, figures, claims, margin=margin)
 
 
 def _report(
@@ -228,11 +252,15 @@ def _report(
     files: ReportFiles,
     figures: Sequence[Figure] = (),
     claims: Sequence[Claim] = (),
+    *,
+    margin: float | None = None,
 ) -> None:
     page = files.page(results)
     folder = page.parent / "figures" if files.has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
-        written = write_report(results, figures, claims, watch, page=page, figure_folder=folder)
+        written = write_report(
+            results, figures, claims, watch, page=page, figure_folder=folder, margin=margin
+        )
     log(f"page: {written.page}")
     for path in written.figures:
         if path.suffix == ".png":

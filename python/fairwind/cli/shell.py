@@ -164,6 +164,9 @@ def shell(
     user = caller(os.environ) if kernel is None else None
     wanted = ShellSettings(words, user, report, kernel, tuple(outside or []))
     plan = _checked(chosen, None if scenario else path)
+    if kernel is not None and not quiet:
+        # Its addresses are the business of the programs in it: nothing else can reach them.
+        log(f"behind the path on {on}: the outside is $FAIRWIND_OUTSIDE")
     ended = _run(plan, wanted, None if quiet else _print_place, is_live=live)
     if ended.not_started is not None:
         complain(ended.not_started)

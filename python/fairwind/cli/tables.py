@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairwind.quantities import cell_text
+
 PIPE_WIDTH = 120
 """Columns are chosen for this width where output goes to a file or another program."""
 
@@ -49,7 +51,7 @@ def aligned(
         What lines must fit: headers, and then the widest texts, are wrapped. That of the terminal
         if not given; nothing is wrapped in a pipe.
     """
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[cell_text(value) for value in row] for row in rows]
     width = line_width() if width is None else width
     is_text = [
         all(isinstance(row[place], str) or row[place] is None for row in rows)
@@ -138,7 +140,7 @@ def divided(
         The width; that of the terminal, or `PIPE_WIDTH`, if not given.
     """
     limit = width or line_width() or PIPE_WIDTH
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[cell_text(value) for value in row] for row in rows]
     sizes = _widths(columns, cells)
     parts: list[list[int]] = [[0]]
     for place in range(1, len(columns)):
@@ -190,7 +192,7 @@ def fitted(
     limit = line_width()
     wraps = limit is not None or width is not None
     limit = width or limit or PIPE_WIDTH
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[cell_text(value) for value in row] for row in rows]
     kept = list(range(len(columns)))
     left_out: list[str] = []
     for name in list(dispensable)[:-1]:
@@ -215,13 +217,3 @@ def _least_total(
     if wraps:
         longest = [min(size, LEAST_TEXT) for size in longest]
     return _total([max(headers[place], size) for place, size in zip(kept, longest, strict=True)])
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-        case _:
-            return str(value)

@@ -14,13 +14,14 @@ from fairwind.execution.admission import admit, expected_seconds, one_of, usual_
 from fairwind.execution.folder import (
     damaged_cells,
     default_folder,
+    is_beginning,
     make_folder,
     merge_tables,
     prepare,
     with_leading_columns,
 )
 from fairwind.folder.cell_tables import DamagedFileError, write_tables
-from fairwind.folder.manifest import Failure, Manifest, write_failures
+from fairwind.folder.manifest import MANIFEST, Failure, Manifest, read_manifest, write_failures
 from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
 from fairwind.results import Results
 from fairwind.scenario.plan import Cell, Plan
@@ -229,6 +230,30 @@ def folder_of(plan: Plan, engine: Engine, settings: RunSettings) -> Path:
     if settings.out is not None:
         return settings.out
     return default_folder(manifest_of(settings.grown_from or plan, engine, settings))
+
+
+def missing_cells(plan: Plan, engine: Engine, settings: RunSettings) -> list[Cell]:
+    """Give the cells of the simulations that the folder of a run does not hold yet.
+
+    Returns
+    -------
+    list of Cell
+        One for each simulation: a cell with several replicates may be there several times.
+    """
+    out = folder_of(plan, engine, settings)
+    is_there = (out / MANIFEST).exists() and _takes_up(out, manifest_of(plan, engine, settings))
+    return [
+        cell
+        for cell in plan.cells
+        for replicate in range(len(plan.seeds))
+        if not (is_there and cell_folder(out, cell.index, replicate).is_dir())
+    ]
+
+
+def _takes_up(out: Path, manifest: Manifest) -> bool:
+    """Return whether a run goes on with what a folder holds, perhaps of fewer seeds."""
+    earlier = read_manifest(out)
+    return earlier.fingerprint == manifest.fingerprint or is_beginning(earlier, manifest)
 
 
 def _finish(execution: _Execution) -> None:

@@ -1,7 +1,8 @@
-"""Looks at a run while seeds were added, `looks.json`: at how many seeds an answer was asked for.
+"""How the answer of a run was asked for, `looks.json`: at how many seeds, and with which margin.
 
-A run with ``--until-decided`` keeps its error rate only if whoever reads it later knows the looks.
-Tables and manifest are those of a run that asked for the last number of seeds from the beginning.
+A run with ``--until-decided`` keeps its error rate only if whoever reads it later knows the looks,
+and the margin belongs to the question. Tables and manifest are those of a run that asked for the
+last number of seeds from the beginning.
 """
 
 from __future__ import annotations
@@ -15,9 +16,20 @@ from fairwind.folder.store import write_file
 LOOKS = "looks.json"
 
 
-def write_looks(out: Path, looks: list[int]) -> None:
-    """Store at which numbers of seeds a run was looked at, in ascending order."""
-    write_file(out / LOOKS, (json.dumps({"seeds": looks}) + "\n").encode())
+def write_looks(out: Path, looks: list[int], margin: float) -> None:
+    """Store at which numbers of seeds, ascending, a run was looked at, and with which margin."""
+    _write(out, {"seeds": looks, "margin": margin})
+
+
+def write_margin(out: Path, margin: float) -> None:
+    """Store the margin of a run's answer; the looks are kept.
+
+    Raises
+    ------
+    FairwindError
+        If the file is there and damaged.
+    """
+    _write(out, {"seeds": read_looks(out), "margin": margin})
 
 
 def read_looks(out: Path) -> list[int]:
@@ -28,16 +40,38 @@ def read_looks(out: Path) -> list[int]:
     FairwindError
         If the file is damaged.
     """
+    return _read(out)[0]
+
+
+def read_margin(out: Path) -> float | None:
+    """Read the margin that a run was asked with, as a ratio; None for the usual one.
+
+    Raises
+    ------
+    FairwindError
+        If the file is damaged.
+    """
+    return _read(out)[1]
+
+
+def _write(out: Path, content: dict[str, object]) -> None:
+    write_file(out / LOOKS, (json.dumps(content) + "\n").encode())
+
+
+def _read(out: Path) -> tuple[list[int], float | None]:
     path = out / LOOKS
     try:
-        looks = json.loads(path.read_text(encoding="utf-8"))["seeds"]
-        if looks != sorted({int(seeds) for seeds in looks}) or not looks or looks[0] < 1:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        looks, margin = content["seeds"], content.get("margin")
+        if looks != sorted({int(seeds) for seeds in looks}) or (looks and looks[0] < 1):
             raise ValueError(looks)
+        if (margin is None and not looks) or (margin is not None and not 0 < margin < 1):
+            raise ValueError(margin)
     except FileNotFoundError:
-        return []
-    except (ValueError, KeyError, TypeError) as error:
+        return [], None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FairwindError(
             f"{path} is damaged and cannot be read",
             "run the scenario again into a new folder, or restore the file from a copy",
         ) from error
-    return [int(seeds) for seeds in looks]
+    return [int(seeds) for seeds in looks], margin

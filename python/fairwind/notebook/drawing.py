@@ -13,7 +13,7 @@ from fairwind.errors import FairwindError
 from fairwind.plots import Figure, are_far_apart, estimates_by_setting
 from fairwind.report.figures import default_figures
 from fairwind.report.page import write_report
-from fairwind.results import Claim, Results, header_of, summarise, unit_of
+from fairwind.results import Claim, Results, header_of, scaled_unit, summarise
 from fairwind.studies.study import study_named
 
 
@@ -47,10 +47,9 @@ def plot(results: Results, measure: str, along: str | None) -> alt.TopLevelMixin
     """Draw one measure of the groups; see `Results.plot`."""
     _check_measure(results, measure)
     axes = results.manifest.plan.axes
-    _, scale = unit_of(measure)
-    estimates = summarise(results, [measure]).frame.with_columns(
-        pl.col("mean", "low", "high") * scale
-    )
+    estimates = summarise(results, [measure]).frame
+    unit, scale = scaled_unit(measure, estimates["mean"])
+    estimates = estimates.with_columns(pl.col("mean", "low", "high") * scale)
     if along is None:
         # An axis along which values are far apart separates panels, each with its own scale.
         near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
@@ -71,7 +70,7 @@ def plot(results: Results, measure: str, along: str | None) -> alt.TopLevelMixin
         estimates,
         setting=chosen.column if chosen else "group",
         order=list(chosen.values) if chosen else estimates["group"].to_list(),
-        measure_title=header_of(measure),
+        measure_title=header_of(measure, unit),
         setting_title=chosen.name if chosen else "group",
         panels=panels,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import altair as alt
 import polars as pl
 
@@ -131,23 +129,6 @@ def _kind(dtype: pl.DataType) -> str:
     return "string" if dtype == pl.String else "number"
 
 
-def unit_of_bytes(most: float) -> tuple[str, float]:
-    """Choose the unit for numbers up to ``most`` bytes, and what to divide by."""
-    return _unit(most, ("B", "kB", "MB", "GB"))
-
-
-def unit_of_rate(most: float) -> tuple[str, float]:
-    """Choose the unit for rates up to ``most`` bit/s, and what to divide by."""
-    return _unit(most, ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"))
-
-
 def greatest(rows: pl.DataFrame) -> float:
     """Give the greatest value of points; 0 of none."""
     return max(rows["high"].to_list(), default=0.0)
-
-
-def _unit(most: float, names: tuple[str, ...]) -> tuple[str, float]:
-    # Numbers from 2 to 2000 are read most easily.
-    steps = 0 if most < 2 else int(math.log10(most / 2) // 3)
-    steps = min(steps, len(names) - 1)
-    return names[steps], 1000.0**steps

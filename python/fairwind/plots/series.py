@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.points import csv_data, unit_of_rate
+from fairwind.plots.points import csv_data
 from fairwind.plots.theme import (
     are_far_apart,
     group_lines,
@@ -16,6 +16,7 @@ from fairwind.plots.theme import (
     quantity_axis,
     themed,
 )
+from fairwind.quantities import RATES, unit_for
 
 PANEL_WIDTH = 220
 """Of one plot of several, in points."""
@@ -52,7 +53,8 @@ def rate_over_time(
     """
     keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
-    unit, divisor = unit_of_rate(float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0)))
+    greatest = float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0))
+    unit, divisor, _ = unit_for([greatest], RATES)
     rate = pl.col(measure) / divisor
     frame = windows.group_by(keys, maintain_order=True).agg(
         rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")

@@ -9,8 +9,9 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from fairwind.plots.points import csv_data, greatest, unit_of_bytes, unit_of_rate
+from fairwind.plots.points import csv_data, greatest
 from fairwind.plots.theme import themed
+from fairwind.quantities import RATES, SIZES, unit_for
 
 WIDTH = 820
 """Width of the drawing area, in points."""
@@ -114,7 +115,7 @@ def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     """
     drawn = points.filter(pl.col("series").is_in([sign.series for sign in SIGNS]))
     domain = _domain(drawn)
-    unit, divisor = unit_of_bytes(domain[1] if domain else greatest(drawn))
+    unit, divisor, _ = unit_for([domain[1] if domain else greatest(drawn)], SIZES)
     shown = points.with_columns(pl.col("low", "high") / divisor)
     present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
     signs = [sign for sign, _ in present]
@@ -249,7 +250,7 @@ def nothing(why: str) -> alt.TopLevelMixin:
 SEQUENCE_HEIGHT = 400
 PANEL_HEIGHT = 130
 
-RATES = {
+RATE_SERIES = {
     "payload_sent": ("payload sent", "#999999"),
     "payload_received": ("payload received", "#56b4e9"),
     "new_payload_sent": ("new payload sent", "#4d4d4d"),
@@ -325,11 +326,11 @@ def _panels(points: pl.DataFrame) -> Iterable[alt.LayerChart | None]:
 
 
 def _throughput(rows: pl.DataFrame) -> alt.LayerChart | None:
-    present = [kind for kind in RATES if (rows["kind"] == kind).any()]
+    present = [kind for kind in RATE_SERIES if (rows["kind"] == kind).any()]
     if not present:
         return None
-    unit, divisor = unit_of_rate(greatest(rows))
-    names = {kind: RATES[kind][0] for kind in present}
+    unit, divisor, _ = unit_for([greatest(rows)], RATES)
+    names = {kind: RATE_SERIES[kind][0] for kind in present}
     shown = rows.filter(pl.col("kind").is_in(present)).select(
         "time_s",
         pl.col("high") / divisor,
@@ -337,7 +338,9 @@ def _throughput(rows: pl.DataFrame) -> alt.LayerChart | None:
     )
     colour = alt.Color(
         "what:N",
-        scale=alt.Scale(domain=list(names.values()), range=[RATES[kind][1] for kind in present]),
+        scale=alt.Scale(
+            domain=list(names.values()), range=[RATE_SERIES[kind][1] for kind in present]
+        ),
         legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4),
     )
     line = (
@@ -373,7 +376,7 @@ def _round_trips(rows: pl.DataFrame) -> alt.LayerChart | None:
 def _flight(rows: pl.DataFrame) -> alt.LayerChart | None:
     if not rows.height:
         return None
-    unit, divisor = unit_of_bytes(greatest(rows))
+    unit, divisor, _ = unit_for([greatest(rows)], SIZES)
     shown = rows.select("time_s", pl.col("low", "high") / divisor, "points")
     base = alt.Chart(csv_data(shown)).encode(x=time_axis())
     title = ["in flight", f"/ {unit}"]

@@ -9,13 +9,14 @@ from typing import Any
 from fairwind.preview.network import Link, Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import mean_of, traffic_of
 from fairwind.quantities import (
-    RATE_UNITS,
-    SIZE_UNITS,
-    number_in_words,
+    RATES,
+    SIZES,
+    TIMES,
     parse_bits_per_second,
     parse_bytes,
     parse_seconds,
     rate_in_words,
+    significant,
     size_in_words,
     time_in_words,
 )
@@ -33,9 +34,7 @@ BUSY = 0.01
 MOST_CELLS = 300
 """Cells that are described; of larger grids this many, evenly spaced."""
 
-MAGNITUDES = {name: size for units in (RATE_UNITS, SIZE_UNITS) for name, size in units} | {
-    "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6
-}  # fmt: skip
+MAGNITUDES = {unit.name: unit.size for unit in (*RATES, *SIZES, *TIMES)}
 QUANTITY = re.compile(rf"[0-9.]+(?: (?:{'|'.join(MAGNITUDES)}))?")
 TOKEN = re.compile(rf"[0-9.]+ (?:{'|'.join(MAGNITUDES)})\b|[^\s,;:()]+|[\s,;:()]+")
 """A quantity with its unit, a word, or what is between them."""
@@ -66,11 +65,11 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
     networks = [Network.of(experiment["network"]) for experiment in shown]
     paired = list(zip(shown, networks, strict=True))
     lines = [
-        ("path", _variants(_path(experiment, network) for experiment, network in paired)),
-        ("bdp", _variants(_products(experiment, network) for experiment, network in paired)),
-        ("queue", _variants(_queues(experiment, network) for experiment, network in paired)),
+        ("path", variants(_path(experiment, network) for experiment, network in paired)),
+        ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
+        ("queue", variants(_queues(experiment, network) for experiment, network in paired)),
         *_groups(shown),
-        ("time", _variants(_times(experiment) for experiment in shown)),
+        ("time", variants(_times(experiment) for experiment in shown)),
     ]
     lines += [("sweep", f"{axis.name}: {_labels(axis.labels)}") for axis in plan.axes]
     runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
@@ -88,7 +87,7 @@ def _labels(labels: Sequence[str]) -> str:
     return f"{labels[0]}, {labels[1]} to {labels[-1]} ({len(labels)} values)"
 
 
-def _variants(texts: Iterable[str]) -> str:
+def variants(texts: Iterable[str]) -> str:
     """Give the texts of all cells as one: where they differ in a number or a word, its values."""
     different = list(dict.fromkeys(texts))
     if len(different) == 1:
@@ -180,7 +179,7 @@ def _products(experiment: Mapping[str, Any], network: Network) -> str:
     texts: dict[str, list[str]] = {}
     for link, rtt_s in bottlenecks(experiment, network):
         product = product_bytes(link, rtt_s)
-        packets = number_in_words(product / network.mtu_bytes)
+        packets = significant(product / network.mtu_bytes, 3)
         text = f"{size_in_words(product)} = {packets} packets of {network.mtu_bytes:.0f} B"
         texts.setdefault(text, []).append(link.name)
     if len(texts) == 1:
@@ -201,14 +200,14 @@ def _queue(link: Link, rtt_s: float, mtu_bytes: float) -> str:
     if limit is None or not link.rate_bits_per_second:
         return str(discipline)
     size, in_packets = limit
-    packets = number_in_words(size / mtu_bytes)
+    packets = significant(size / mtu_bytes, 3)
     words = f"{packets} packets"
     text = f"{discipline}, {words}"
     if not in_packets:
         text = f"{discipline}, {size_in_words(size)} ({words})"
     text += f" = {time_in_words(8 * size / link.rate_bits_per_second)}"
     product = product_bytes(link, rtt_s)
-    return f"{text} = {number_in_words(size / product, 2)} BDP" if product else text
+    return f"{text} = {significant(size / product, 2)} BDP" if product else text
 
 
 def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:
@@ -219,7 +218,7 @@ def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:
             by_name.setdefault(group["name"], []).append(group)
     alike: dict[str, list[str]] = {}
     for name, groups in by_name.items():
-        alike.setdefault(_variants(group_in_words(group) for group in groups), []).append(name)
+        alike.setdefault(variants(group_in_words(group) for group in groups), []).append(name)
     lines = [("flows", f"{', '.join(names)}: {text}") for text, names in alike.items()]
     rest = [name for names in list(alike.values())[MOST_GROUPS:] for name in names]
     if len(lines) > MOST_GROUPS + 1:

@@ -22,7 +22,7 @@ class Link:
     rate_bits_per_second : float or None
         Rate, or that of the queue that shapes in its place; None if unlimited.
     delay_s : float
-        Propagation delay, with that of impairments.
+        Propagation delay, without that of impairments.
     queue : mapping
         The resolved queue before it.
     """

@@ -20,9 +20,6 @@ INITIAL_WINDOW = 10
 LARGEST = 2.0**50
 """No draw is larger, in bytes or nanoseconds (docs/reference/scenario.md, Distribution)."""
 
-ANSWERED = ("request-response", "web", "transfers")
-"""Workloads with data in both directions."""
-
 
 @dataclass(frozen=True)
 class Traffic:

@@ -14,10 +14,10 @@ from fairwind.preview.description import bottlenecks, product_bytes
 from fairwind.preview.network import Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import Traffic, mean_of, traffic_of
 from fairwind.quantities import (
-    number_in_words,
     parse_bytes,
     parse_seconds,
     rate_in_words,
+    significant,
     time_in_words,
 )
 from fairwind.scenario.plan import Plan
@@ -114,7 +114,7 @@ def _queue_sizes(
         if not flows or limit is None or not product or not _is_fifo(link.queue):
             continue
         size = limit[0] / product
-        words = f"the queue of {link.name} is {number_in_words(size, 2)} bandwidth-delay products"
+        words = f"the queue of {link.name} is {significant(size, 2)} bandwidth-delay products"
         # Many flows need less (Appenzeller and others, SIGCOMM 2004).
         if size < LEAST_QUEUE / math.sqrt(flows) or limit[0] < 2 * network.mtu_bytes:
             yield f"short {link.name}", f"{words}: greedy flows cannot fill the link; lengthen it"
@@ -141,7 +141,7 @@ def _short_measurement(
     warmup_s = parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
     rtt_s = max((network.rtt_s(one.start, one.end) for one in traffic), default=0.0)
     if rtt_s and duration_s - warmup_s < LEAST_ROUND_TRIPS * rtt_s:
-        trips = number_in_words((duration_s - warmup_s) / rtt_s, 2)
+        trips = significant((duration_s - warmup_s) / rtt_s, 2)
         yield (
             "duration",
             f"{time_in_words(duration_s - warmup_s)} are measured, which is {trips} round trips: "
@@ -186,7 +186,7 @@ def _thick_streams(
         if packets >= THIN_PACKETS:
             yield (
                 f"thick {group['name']}",
-                f"flows.{group['name']}: {number_in_words(packets, 2)} packets are in flight at an "
+                f"flows.{group['name']}: {significant(packets, 2)} packets are in flight at an "
                 f"RTT of {time_in_words(rtt_s)}, and mechanisms for thin streams work below "
                 f"{THIN_PACKETS}; lengthen workload.interval",
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results.answer import Answer, AxisEffect, Effect
-from fairwind.results.summary import significant
 
 WIDTH, HEIGHT = 150, 18
 """Of a drawn interval, in points."""
@@ -86,7 +86,7 @@ def _table(axis: AxisEffect) -> EffectTable:
         ("change", True),
     )
     rows = tuple(_row(effect, reach, has_context=has_context) for effect in axis.effects)
-    scale = f"{_change(1 / reach - 1)} to {_change(reach - 1)}"
+    scale = f"{percent(1 / reach - 1)} to {percent(reach - 1)} %"
     return EffectTable(axis.axis, axis.reference, headers, scale, rows)
 
 
@@ -96,9 +96,10 @@ def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
         significant(mean * effect.scale) if math.isfinite(mean) else "-"
         for mean in (effect.mean_reference, effect.mean)
     ]
-    change = "-" if effect.relative is None else _change(effect.relative)
-    if effect.low is not None and effect.high is not None:
-        change += f" [{_change(effect.low)}, {_change(effect.high)}]"
+    change = "-"
+    if effect.relative is not None:
+        interval = percent_interval(effect.low, effect.high)
+        change = f"{percent(effect.relative)} % {interval}".rstrip()
     cells = (
         (effect.value, False),
         *([(effect.context, False)] if has_context else []),
@@ -115,13 +116,6 @@ def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
         effect.verdict.name.lower(),
         "-" if effect.seeds_needed is None else str(effect.seeds_needed),
     )
-
-
-def _change(ratio: float) -> str:
-    """Write a relative change in per cent."""
-    value = 100 * ratio
-    text = f"{value:+.1f}" if abs(value) < 9.95 else f"{value:+,.0f}"
-    return "0 %" if float(text.replace(",", "")) == 0 else f"{text} %"
 
 
 def _reach(effects: tuple[Effect, ...]) -> float:

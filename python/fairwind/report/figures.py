@@ -17,8 +17,7 @@ from fairwind.plots import (
     run_lengths,
     tail_distribution,
 )
-from fairwind.plots.points import unit_of_rate
-from fairwind.quantities import parse_seconds
+from fairwind.quantities import RATES, parse_seconds, unit_for
 from fairwind.report.captured import captured_figures, trace_figures
 from fairwind.report.overlay import overlaid, plain
 from fairwind.results import Results, summarise
@@ -71,7 +70,7 @@ def _goodput(results: Results) -> list[Figure]:
     axes = results.manifest.plan.axes
     estimates = summarise(results, [measure]).frame
     greatest = estimates.select(pl.max_horizontal(pl.col("mean", "high").max())).item()
-    unit, divisor = unit_of_rate(greatest or 0.0)
+    unit, divisor, _ = unit_for([greatest or 0.0], RATES)
     estimates = estimates.with_columns(pl.col("mean", "low", "high") / divisor)
     # An axis along which rates are far apart separates panels, each with its own axis.
     near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]

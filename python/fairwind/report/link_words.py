@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairwind.quantities import parse_bits_per_second, parse_bytes
+from fairwind.preview.description import group_in_words, variants
+from fairwind.quantities import parse_bits_per_second, parse_bytes, time_in_words
 
 FREE = "no delay"
 """A link that neither delays nor loses anything."""
@@ -104,12 +105,8 @@ def queue_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str:
         parts.append(f"target {queue['target']}")
     elif size_bytes is not None and "rate" in link:
         full_s = size_bytes * 8 / parse_bits_per_second(str(link["rate"]))
-        parts.append(f"full: {_time(full_s)}")
+        parts.append(f"full: {time_in_words(full_s)}")
     return ", ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 
 
 def impairment_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str:
@@ -127,35 +124,7 @@ def impairment_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str
 
 
 def workload_words(experiments: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Give number, workload and congestion control of a group of flows, of all cells."""
+    """Give number, workload, TCP and ends of a group of flows, of all cells."""
     groups = [group for one in experiments for group in one["flows"] if group.get("name") == name]
-    counts = joined([str(group["count"]) for group in groups])
-    noun = "flow" if counts == "1" else "flows"
-    workload = joined([_workload(group["workload"]) for group in groups])
     ends = joined([f"{group['from']} → {group['to']}" for group in groups])
-    return f"{counts} {noun}, {workload}; {ends}"
-
-
-def _workload(workload: Mapping[str, Any]) -> str:
-    kind = str(workload["kind"])
-    match workload:
-        case {"kind": "thin", "size": {**size}, "interval": interval}:
-            return f"thin, {_size(next(iter(size.values())))} every {_size(interval)}"
-        case {"kind": "constant", "rate": rate}:
-            return f"constant {rate}"
-        case {"volume": volume}:
-            return f"{kind} of {_size(volume)}"
-        case {"request": request, "response": response}:
-            return f"requests of {_size(request)}, responses of {_size(response)}"
-        case {"application": application}:
-            return f"{kind} {application}"
-        case _:
-            return kind
-
-
-def _size(value: object) -> str:
-    """Write a quantity or the mean of its distribution."""
-    if isinstance(value, Mapping):
-        mean = value.get("mean")
-        return f"{mean} on average" if mean else str(value.get("distribution", "varying size"))
-    return str(value)
+    return f"{variants(map(group_in_words, groups))}; {ends}"

@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from fairwind.analysis.summary import readable_slowest
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all, unvalidated
-from fairwind.quantities import parse_seconds
+from fairwind.quantities import cell_text, parse_seconds
 from fairwind.report.captured import TRACE
 from fairwind.report.drawing import packed_drawing_code, packed_figures
 from fairwind.report.effects import effect_tables
@@ -23,7 +23,6 @@ from fairwind.report.path import path_picture
 from fairwind.report.tables import (
     captured_overview,
     connections_of,
-    number,
     numeric_columns,
     response_times,
 )
@@ -40,16 +39,21 @@ WAITS_SHOWN = 100
 """Longest waits on the page."""
 
 
-def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim]) -> str:
-    """Write the page of a run as text."""
+def render(
+    results: Results,
+    figures: Sequence[Figure],
+    claims: Sequence[Claim],
+    margin: float | None = None,
+) -> str:
+    """Write the page of a run as text; a margin is that of `Results.answer`."""
     manifest = results.manifest
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = cell_text
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
-    answer = results.answer()
+    answer = results.answer(margin)
     first = [one for one in figures if manifest.is_foreign and one.name.startswith(TRACE)]
     return template.render(
         manifest=manifest,
@@ -150,6 +154,7 @@ def write_report(
     *,
     page: Path | None = None,
     figure_folder: Path | None = None,
+    margin: float | None = None,
 ) -> Report:
     """Write the page of a run, and its figures as files where a folder is given for them.
 
@@ -165,6 +170,8 @@ def write_report(
         The page's file; ``report.html`` in the run's folder if not given.
     figure_folder : Path, optional
         Folder for every figure as SVG, PNG and PDF; without it no figure is written as a file.
+    margin : float, optional
+        As in `Results.answer`.
 
     Raises
     ------
@@ -185,5 +192,5 @@ def write_report(
     with errors:
         paths = [] if figure_folder is None else save_all(every, figure_folder, watch)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_file(page, render(results, every, claims).encode())
+        write_file(page, render(results, every, claims, margin).encode())
     return Report(page, tuple(paths))

@@ -16,6 +16,7 @@ from typing import Any
 
 from fairwind.plots.theme import group_colours
 from fairwind.report.link_words import FREE, Varying, link_lines, workload_words
+from fairwind.results.tidy import ANSWERED_KINDS
 from fairwind.scenario.plan import Plan
 
 WIDTH = 380
@@ -33,9 +34,6 @@ LETTERS = 6.4
 
 ROUTER_WIDTH, ROUTER_HEIGHT = 92, 24
 MARGIN = 8
-
-ANSWERED = ("request-response", "web", "transfers")
-"""Workloads that carry data in both directions."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _lanes(experiments: Sequence[Mapping[str, Any]], routers: Sequence[str]) -> 
             colours[group["name"]],
             _place_beside(group["from"], network, routers),
             _place_beside(group["to"], network, routers),
-            group["workload"]["kind"] in ANSWERED,
+            group["workload"]["kind"] in ANSWERED_KINDS,
         )
         for group in known
     ]

@@ -21,17 +21,6 @@ from fairwind.results import Results
 from fairwind.results.summary import estimate, readable
 
 
-def number(value: object) -> str:
-    """Write a cell of a table for people: four significant digits, a dash where nothing is."""
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-        case _:
-            return str(value)
-
-
 def numeric_columns(rows: Sequence[Sequence[object]]) -> frozenset[int]:
     """Give the places of numeric columns; cells may have an uncertainty or a unit."""
     if not rows:
@@ -54,7 +43,9 @@ def _is_numeric(value: object) -> bool:
             return isinstance(value, str) and NUMERIC.fullmatch(value) is not None
 
 
-NUMERIC = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\)| to [-+]?[\d.]+)?( %)?")
+NUMERIC = re.compile(
+    r"([-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\))?|\[[-+\d.]+, [-+\d.]+\])( %)?"
+)
 """How cells of numbers are written."""
 
 

@@ -4,9 +4,10 @@
 replicates of each cell together. Nothing here runs or draws anything.
 """
 
-from fairwind.results.claim import Answer as Answer
+from fairwind.quantities import significant as significant
 from fairwind.results.claim import Claim as Claim
 from fairwind.results.claim import Question as Question
+from fairwind.results.claim import StudyAnswer as StudyAnswer
 from fairwind.results.claim import Verdict as Verdict
 from fairwind.results.headline import headlines as headlines
 from fairwind.results.headline import latency_under_load as latency_under_load
@@ -34,7 +35,6 @@ from fairwind.results.summary import overview as overview
 from fairwind.results.summary import readable as readable
 from fairwind.results.summary import rows_of as rows_of
 from fairwind.results.summary import scaled_unit as scaled_unit
-from fairwind.results.summary import significant as significant
 from fairwind.results.summary import summarise as summarise
 from fairwind.results.summary import tidy_overview as tidy_overview
 from fairwind.results.summary import unit_of as unit_of

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 from fairwind.html import block, line, table
+from fairwind.quantities import percent, percent_interval
 from fairwind.statistics.decisions import EffectVerdict
 
 
@@ -32,8 +33,8 @@ class Effect:
     mean_reference, mean : float
         Means over the seeds, in the unit that the measure's name ends in; NaN if unknown.
     relative, low, high : float, optional
-        How much larger than with the reference, as a ratio less 1, and its corrected interval;
-        None if unknown.
+        How much larger than with the reference, as a ratio less 1, and the interval
+        that the verdict was read from; None if unknown. Intervals do not all hold at once.
     difference, difference_low, difference_high : float, optional
         The same as a difference, in the unit that the measure's name ends in.
     p_value, holm_p_value : float, optional
@@ -87,14 +88,17 @@ class AxisEffect:
         One for each other value, in words.
     effects : tuple of Effect
         Of the main measure of each group, by value, context and group.
+    unchanged : tuple of str
+        The other values with which no table of the run differs from the first one's.
     is_without_effect : bool
-        Whether no table of the run differs between any values of the axis.
+        Whether these are all of them.
     """
 
     axis: str
     reference: str
     paragraphs: tuple[str, ...]
     effects: tuple[Effect, ...]
+    unchanged: tuple[str, ...]
     is_without_effect: bool
 
 
@@ -109,7 +113,8 @@ class Answer:
     method : str
         How effects, intervals and verdicts are found, in words.
     paragraphs : tuple of str
-        The answer in words: those of all axes, and how many more seeds would decide the rest.
+        The answer in words: those of all axes, how many more seeds would decide the rest, and what
+        is not compared because all runs of one side failed.
     """
 
     axes: tuple[AxisEffect, ...]
@@ -123,13 +128,18 @@ class Answer:
 
     @property
     def undecided(self) -> tuple[Effect, ...]:
-        """The effects that more seeds may decide."""
-        return tuple(one for one in self.effects if one.verdict is EffectVerdict.UNDECIDED)
+        """The effects that more seeds may decide; a value that changes nothing has none."""
+        return tuple(
+            one
+            for axis in self.axes
+            for one in axis.effects
+            if one.verdict is EffectVerdict.UNDECIDED and one.value not in axis.unchanged
+        )
 
     def _repr_html_(self) -> str:
         """Show the answer in words and numbers in a notebook."""
         headers = ["axis", "value", "other axes", "name", "measure"]
-        headers += ["reference", "mean", "effect", "95 % interval", "p (Holm)", "verdict"]
+        headers += ["reference", "mean", "effect", "interval", "p (Holm)", "verdict"]
         rows = [
             [f"{axis.axis}: {axis.reference} →", *_cells(effect)]
             for axis in self.axes
@@ -149,10 +159,8 @@ def _cells(effect: Effect) -> list[object]:
         effect.name,
         effect.title,
         *(None if math.isnan(value) else f"{value:.4g}{unit}" for value in means),
-        None if effect.relative is None else f"{effect.relative:+.1%}",
-        None
-        if effect.low is None or effect.high is None
-        else f"{effect.low:+.1%} to {effect.high:+.1%}",
+        None if effect.relative is None else f"{percent(effect.relative)} %",
+        percent_interval(effect.low, effect.high) or None,
         effect.holm_p_value,
         str(effect.verdict),
     ]

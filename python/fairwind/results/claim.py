@@ -96,7 +96,7 @@ class Claim:
 NOT_RUN = "This part of the study was not run."
 
 
-class Answer(NamedTuple):
+class StudyAnswer(NamedTuple):
     """An answer to a question; the attributes are those of a `Claim`."""
 
     verdict: Verdict
@@ -109,8 +109,9 @@ class Answer(NamedTuple):
 class Question:
     """A statement, and the rule that decides whether results bear it out.
 
-    As a decorator it makes a function that gives an `Answer` give a `Claim`. The claim is undecided
-    if an argument is None, because a part of the study was not run, or if the answer is None.
+    As a decorator it makes a function that gives a `StudyAnswer` give a `Claim`. The claim is
+    undecided if an argument is None, because a part of the study was not run, or if the answer is
+    None.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class Question:
     statement: str
     rule: str
 
-    def __call__(self, answer: Callable[..., Answer | None]) -> Callable[..., Claim]:
+    def __call__(self, answer: Callable[..., StudyAnswer | None]) -> Callable[..., Claim]:
         """Decorate a function from results to an answer."""
 
         @wraps(answer)

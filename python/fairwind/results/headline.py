@@ -9,9 +9,9 @@ import polars as pl
 
 from fairwind.preview.network import Network
 from fairwind.preview.traffic import HEADERS_BYTES
-from fairwind.quantities import parse_bytes
+from fairwind.quantities import parse_bytes, significant
 from fairwind.results.results import Results
-from fairwind.results.summary import significant, with_uncertainty
+from fairwind.results.summary import with_uncertainty
 from fairwind.statistics import mean_interval
 
 PROBE = "probe"

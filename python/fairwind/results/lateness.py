@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from fairwind.quantities import significant
 from fairwind.results.results import Results
-from fairwind.results.summary import overview, readable, significant
+from fairwind.results.summary import overview, readable
 
 TABLE = "lateness"
 HOSTS = "hosts"

@@ -111,13 +111,14 @@ class Results:
     remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
     senders = _TableIfAny("Limits of data senders; None of runs without this table.")
 
-    def answer(self, margin: float = 0.05) -> Answer | None:
+    def answer(self, margin: float | None = None) -> Answer | None:
         """Give what the axes of the run do to the main measure of each group of flows.
 
         Parameters
         ----------
-        margin : float
-            The largest relative difference that counts as none, above 0 and below 1.
+        margin : float, optional
+            The largest relative difference that counts as none, above 0 and below 1; that of the
+            run's ``--margin`` if not given, else 5 %.
 
         Returns
         -------

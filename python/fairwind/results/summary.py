@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairwind.html import table
+from fairwind.quantities import LATENCIES, RATES, SIZES, Unit, significant, unit_for
 from fairwind.results.results import Results
 from fairwind.results.tidy import has_answers, one_after_the_other, transfer_times
 from fairwind.statistics import mean_interval
@@ -217,23 +218,10 @@ def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
 HANDY_UNITS = (("_bits_per_second", "kbit/s", 1e-3), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
 """Ending of a measure's name, the unit it is shown in by itself, and the factor to it."""
 
-SCALES: Mapping[str, tuple[tuple[str, float, float], ...]] = {
-    "_bits_per_second": (
-        ("Gbit/s", 1e-9, 1e9),
-        ("Mbit/s", 1e-6, 1e6),
-        ("kbit/s", 1e-3, 1e3),
-        ("bit/s", 1.0, 0.0),
-    ),
-    "_s": (("s", 1.0, 10.0), ("ms", 1e3, 1e-3), ("us", 1e6, 0.0)),
-    "_bytes": (("GB", 1e-9, 1e9), ("MB", 1e-6, 1e6), ("kB", 1e-3, 1e4), ("B", 1.0, 0.0)),
-}
-"""By the ending of a measure's name: units, the factor to each, and the largest value of a column
-from which it is used."""
-
-SMALLEST_SHOWN = 0.1
-LARGEST_SHOWN = 1e4
-"""A unit that shows a value smaller than the first gives way to the next one, unless that shows one
-larger than the second."""
+UNITS: Mapping[str, tuple[Unit, ...]] = {
+    "_bits_per_second": RATES, "_s": LATENCIES, "_bytes": SIZES
+}  # fmt: skip
+"""Units that suit the values of a measure, by the ending of its name."""
 
 SAME_RATIO = 1e-9
 """Numbers that differ by a smaller part than this differ by rounding alone."""
@@ -248,22 +236,17 @@ def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
     The half width is that of the 95 % interval; it is left out where one replicate tells none. Of
     replicates that all gave the same it is said that they did; their spread need not be zero.
     """
-    means = estimates.frame.group_by("measure", maintain_order=True).agg("mean")
-    units = {name: scaled_unit(name, values) for name, values in means.iter_rows()}
+    units = scaled_units(estimates.frame.select("measure", "mean").iter_rows())
     rows: dict[tuple[object, ...], list[object]] = {}
     for row in estimates.frame.iter_rows(named=True):
         key = tuple(row[name] for name in estimates.keys)
         rows.setdefault(key, list(key)).append(_estimate(row, units[row["measure"]][1]))
-    headers = [*estimates.keys, *(_header(name, unit) for name, (unit, _) in units.items())]
+    headers = [*estimates.keys, *(header_of(name, unit) for name, (unit, _) in units.items())]
     return headers, list(rows.values())
 
 
-def header_of(measure: str) -> str:
+def header_of(measure: str, unit: str) -> str:
     """Name a measure and the unit that it is shown in."""
-    return _header(measure, unit_of(measure)[0])
-
-
-def _header(measure: str, unit: str) -> str:
     return f"{title_of(measure)} / {unit}" if unit else title_of(measure)
 
 
@@ -277,17 +260,22 @@ def scaled_unit(measure: str, values: Iterable[float | None]) -> tuple[str, floa
     values : iterable of float or None
         What is shown together, in that unit.
     """
-    scale = next((units for ending, units in SCALES.items() if measure.endswith(ending)), None)
-    sizes = [abs(value) for value in values if value and math.isfinite(value)]
-    if scale is None or not sizes:
+    units = next((units for ending, units in UNITS.items() if measure.endswith(ending)), None)
+    known = [value for value in values if value and math.isfinite(value)]
+    if units is None or not known:
         return unit_of(measure)
-    place = next(place for place, (*_, least) in enumerate(scale) if max(sizes) >= least)
-    unit, factor, _ = scale[place]
-    if min(sizes) * factor < SMALLEST_SHOWN and place + 1 < len(scale):
-        smaller, larger_factor, _ = scale[place + 1]
-        if max(sizes) * larger_factor < LARGEST_SHOWN:
-            return smaller, larger_factor
-    return unit, factor
+    unit = unit_for(known, units, digits=4)
+    return unit.name, 1 / unit.size
+
+
+def scaled_units(
+    values: Iterable[tuple[str, float | None]],
+) -> dict[str, tuple[str, float]]:
+    """Give unit and factor of each measure, from all of its values that are shown together."""
+    by_measure: dict[str, list[float | None]] = {}
+    for measure, value in values:
+        by_measure.setdefault(measure, []).append(value)
+    return {measure: scaled_unit(measure, those) for measure, those in by_measure.items()}
 
 
 def with_uncertainty(mean: float, half_width: float) -> str:
@@ -305,12 +293,6 @@ def with_uncertainty(mean: float, half_width: float) -> str:
     text = f"{half_width:.{decimals}f}"
     # What is not zero does not become it by rounding.
     return f"{mean:.{decimals}f} ± {text if float(text) else significant(half_width, 1)}"
-
-
-def significant(value: float, digits: int = 4) -> str:
-    """Write a number with so many significant digits, large ones in full."""
-    text = f"{value:.{digits}g}"
-    return text if "e+" not in text else f"{value:.0f}"
 
 
 def unit_of(measure: str) -> tuple[str, float]:

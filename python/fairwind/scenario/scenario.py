@@ -205,6 +205,7 @@ class Scenario:
         force: bool = False,
         congestion: Mapping[str, ControlClass] | None = None,
         until_decided: int | None = None,
+        margin: float | None = None,
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
@@ -232,6 +233,10 @@ class Scenario:
         until_decided : int, optional
             Add seeds until every effect of the axes is decided, at most so many for each cell; see
             `docs/concepts/adding-seeds.md`.
+        margin : float, optional
+            The largest relative difference that counts as none, above 0 and below 1; it is kept in
+            the folder for `Results.answer`. That of an earlier run in the folder, else 5 %, if not
+            given.
 
         Raises
         ------
@@ -241,16 +246,33 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
-        from fairwind.answers.until import Growth
-        from fairwind.execution.execute import RunSettings, run_plan
+        from fairwind.execution.execute import RunSettings
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
         engine = engine_named(on, dict(scenario.classes))
         settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
-        if until_decided is None:
-            return run_plan(scenario.plan, engine, settings, progress)
-        return scenario.run_until_decided(engine, settings, Growth(until_decided), progress)
+        return scenario._run(engine, settings, until_decided, margin, progress)
+
+    def _run(
+        self,
+        engine: Engine,
+        settings: RunSettings,
+        until_decided: int | None,
+        margin: float | None,
+        on_progress: Callable[[RunState], None] | None,
+    ) -> Results:
+        from fairwind.answers.answer import keep_margin
+        from fairwind.answers.until import MOST_SEEDS, Growth
+        from fairwind.execution.execute import run_plan
+
+        # A wrong margin is refused before anything runs.
+        growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
+        if until_decided is not None:
+            return self.run_until_decided(engine, settings, growth, on_progress)
+        results = run_plan(self.plan, engine, settings, on_progress)
+        keep_margin(results, margin)
+        return results
 
     def run_until_decided(
         self,
@@ -280,51 +302,6 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     file = Path(path)
     hint = "give the path of a TOML scenario file"
     return Scenario(str(file), read_text(file, "the scenario", hint))
-
-
-def run(
-    scenario: ScenarioSettings | Mapping[str, Any] | Scenario | str | os.PathLike[str],
-    on: str = "sim",
-    *,
-    jobs: int | None = None,
-    out: str | os.PathLike[str] | None = None,
-    seed: int | None = None,
-    progress: Callable[[RunState], None] | None = None,
-    force: bool = False,
-    congestion: Mapping[str, ControlClass] | None = None,
-) -> Results:
-    """Run a scenario: all cells and replicates.
-
-    Parameters
-    ----------
-    scenario : ScenarioSettings, mapping, Scenario or path
-        The settings, as `Scenario.from_dict` takes them; a scenario; or the path of its file.
-    on, jobs, out, seed, progress, force, congestion
-        As of `Scenario.run`.
-
-    Raises
-    ------
-    ScenarioError
-        With everything that is wrong in the scenario at once.
-    FairwindError
-        As `Scenario.run` does.
-    """
-    match scenario:
-        case Scenario():
-            chosen = scenario
-        case Mapping():
-            chosen = Scenario.from_dict(scenario)
-        case _:
-            chosen = load(scenario)
-    return chosen.run(
-        on,
-        jobs=jobs,
-        out=out,
-        seed=seed,
-        progress=progress,
-        force=force,
-        congestion=congestion,
-    )
 
 
 WHAT = {

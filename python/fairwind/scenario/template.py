@@ -1,4 +1,4 @@
-"""A new scenario from three answers: what is studied, over which path, and what is compared."""
+"""A new scenario from four answers: what is studied, over which path, and what is compared."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SCHEMA_FILE = "fairwind.schema.json"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One possible answer.
+class InitChoice:
+    """One possible answer of `fairwind init`.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class Answer:
     lines: str
 
 
-WORKLOADS: Mapping[str, Answer] = {
-    "thin": Answer(
+WORKLOADS: Mapping[str, InitChoice] = {
+    "thin": InitChoice(
         "thin streams, such as games, beside greedy ones",
         """\
 [[flows]]
@@ -45,7 +45,7 @@ start_pattern = "random"
 workload = { kind = "greedy" }
 """,
     ),
-    "greedy": Answer(
+    "greedy": InitChoice(
         "greedy streams alone, such as downloads",
         """\
 [[flows]]
@@ -56,7 +56,7 @@ start_pattern = "random"
 workload = { kind = "greedy" }
 """,
     ),
-    "requests": Answer(
+    "requests": InitChoice(
         "requests and responses beside a greedy stream",
         """\
 [[flows]]
@@ -73,7 +73,7 @@ start_pattern = "random"
 workload = { kind = "request-response", request = "300 B", response = "100 GB" }
 """,
     ),
-    "web": Answer(
+    "web": InitChoice(
         "web users beside a greedy stream",
         """\
 [[flows]]
@@ -90,7 +90,7 @@ start_pattern = "random"
 workload = { kind = "request-response", request = "300 B", response = "100 GB" }
 """,
     ),
-    "transfers": Answer(
+    "transfers": InitChoice(
         "files, each over a new connection",
         """\
 [[flows]]
@@ -110,8 +110,8 @@ pause = { distribution = "exponential", mean = "1 s" }
 }
 """What is studied."""
 
-COMPARISONS: Mapping[str, Answer] = {
-    "queue": Answer(
+COMPARISONS: Mapping[str, InitChoice] = {
+    "queue": InitChoice(
         "queue disciplines",
         """
 [sweep.discipline]
@@ -120,7 +120,7 @@ fq_codel = { "path.queue" = "fq_codel", "path.reverse_queue" = "fq_codel" }
 cake = { "path.queue" = "cake", "path.reverse_queue" = "cake" }
 """,
     ),
-    "length": Answer(
+    "length": InitChoice(
         "lengths of the queue",
         """
 [sweep.queue_length]
@@ -129,19 +129,19 @@ usual = {}
 long = { "path.queue.limit" = "4 bdp", "path.reverse_queue.limit" = "4 bdp" }
 """,
     ),
-    "congestion": Answer(
+    "congestion": InitChoice(
         "congestion controls of all flows",
         """\
 "flows.*.tcp.congestion" = ["reno", "cubic", "bbr"]
 """,
     ),
-    "rtt": Answer(
+    "rtt": InitChoice(
         "round-trip times",
         """\
 "path.rtt" = [{rtts}]
 """,
     ),
-    "none": Answer("nothing: one setting, repeated", ""),
+    "none": InitChoice("nothing: one setting, repeated", ""),
 }
 """What is compared."""
 

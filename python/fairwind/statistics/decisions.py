@@ -9,6 +9,10 @@ number of effects, m (`decide`):
   An effect that this rejects at place i, in the order of p, has the interval of level
   1 - alpha / (m - i + 1), which excludes zero just then. All others have that of 1 - alpha / m.
 
+These intervals go with their verdicts and are no simultaneous ones: those of *less* and *more* are
+narrower than at level 1 - alpha / m, so that the probability that all of them cover is below
+1 - alpha. Only the verdicts are corrected for m.
+
 The probability of any false *less* or *more* is at most alpha; that of any *no difference* where
 the effect is as large as the margin or larger is at most alpha / 2. Both hold for samples of normal
 distribution.

@@ -23,11 +23,11 @@ BULK = ("greedy", "on-off", "relay")
 CALLS = ("request-response", "web")
 """Kinds of workloads that wait for a response."""
 
-Headline = tuple[str, str, str]
+MainMeasure = tuple[str, str, str]
 """Table, group and measure."""
 
 
-def headlines(results: Results) -> list[Headline]:
+def main_measures(results: Results) -> list[MainMeasure]:
     """Give the main measure of each group: table, name and measure, in the order of the groups.
 
     Bulk transfers are judged by goodput, transfers of a volume by the time that 90 % of them took,
@@ -42,17 +42,17 @@ def headlines(results: Results) -> list[Headline]:
     }
     groups, transfers = rows_of(results, GROUPS), rows_of(results, TRANSFERS)
     found = [
-        headline
+        main
         for name in (groups["group"].unique(maintain_order=True) if groups.height else ())
-        if (headline := _headline(str(name), workloads, groups, transfers)) is not None
+        if (main := _main_measure(str(name), workloads, groups, transfers)) is not None
     ]
     answered = {f"{name}{ANSWERS}" for _, name, measure in found if measure == RESPONSES}
-    return [headline for headline in found if headline[1] not in answered]
+    return [main for main in found if main[1] not in answered]
 
 
-def _headline(
+def _main_measure(
     name: str, workloads: dict[str, Any], groups: pl.DataFrame, transfers: pl.DataFrame
-) -> Headline | None:
+) -> MainMeasure | None:
     if _has(transfers, name, COMPLETION):
         return TRANSFERS.table, name, COMPLETION
     found = next((one for one in _measures(name, workloads) if _has(groups, name, one)), None)
