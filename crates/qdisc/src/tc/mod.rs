@@ -51,7 +51,7 @@ use fairwind_units::BitRate;
 /// let queue = tc::parse("tbf rate 1mbit burst 2k latency 50ms", "10 Mbit/s".parse()?)?;
 /// assert_eq!(queue.shaped_rate(), Some("1 Mbit/s".parse()?));
 /// let error = tc::parse("codel target 5 msec", "10 Mbit/s".parse()?).unwrap_err();
-/// assert_eq!(error.to_string(), "column 16: \"msec\" is no parameter of codel; known are limit, target, interval, ecn, \
+/// assert_eq!(error.to_string(), "column 16: \"msec\" is not a parameter of codel; known are limit, target, interval, ecn, \
 ///     noecn, ce_threshold");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -527,7 +527,7 @@ fn a_sweep_that_sets_nothing_is_refused() {
     );
     sweep("\"flows.5.count\" = [1]", "there is no \"5\"");
     sweep("\"pth.rate\" = [\"1 Mbit/s\"]", "did you mean path?");
-    sweep("\"path.rate.x\" = [\"1 Mbit/s\"]", "before \"x\" there is a text");
+    sweep("\"path.rate.x\" = [\"1 Mbit/s\"]", "there is no key \"x\" in a text");
     sweep("\"topology.links.*.rate\" = [\"1 Mbit/s\"]", "there are no links");
     sweep("\"flows.*.count\" = []", "the list is empty");
     sweep("\"flows.*.count\" = [1, 1]", "1 is there twice");
