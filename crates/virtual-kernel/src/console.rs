@@ -102,16 +102,12 @@ mod tests {
 
     #[test]
     fn only_the_end_of_much_output_is_kept() {
-        let lines: String = (0..100_000)
-            .map(|number| {
-                format!(
-                    "line {number}
+        let lines = "an early line
 "
-                )
-            })
-            .collect();
+        .repeat(10_000)
+            + "the last line";
         let console = printed(&lines);
         assert_eq!(console.bytes.len() as u64, KEPT);
-        assert!(console.quote().ends_with("line 99999"));
+        assert!(console.quote().ends_with("the last line"));
     }
 }

@@ -51,7 +51,7 @@ impl ProgramOutput {
 
 /// Copies the rest of `file`. If nobody reads any more, the program continues.
 fn copy(file: &mut File, target: &mut impl Write) {
-    let mut chunk = [0; 1 << 16];
+    let mut chunk = [0; 1 << 13];
     while let Ok(bytes @ 1..) = file.read(&mut chunk) {
         let _ = target.write_all(&chunk[..bytes]).and_then(|()| target.flush());
     }
@@ -66,7 +66,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut output = ProgramOutput::create(folder.path()).unwrap();
         let (mut copied, mut expected) = (Vec::new(), Vec::new());
-        for part in [&b"no newline"[..], &[0, 255, 13, 10], &[7; 200_000], b""] {
+        let long = vec![7; 200_000];
+        for part in [&b"no newline"[..], &[0, 255, 13, 10], &long, b""] {
             output.written[0].write_all(part).unwrap();
             expected.extend_from_slice(part);
             copy(&mut output.read[0], &mut copied);
