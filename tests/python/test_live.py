@@ -34,7 +34,7 @@ from fairwind.packetdrill import kernel_problem
 from fairwind.scenario import Scenario
 from process import SCENARIO, fairwind, start
 
-LONG = SCENARIO.replace('"12 s"', '"3000 s"').replace('["5 s"]', "[]")
+LONG = SCENARIO.replace('"12 s"', '"200000 s"').replace('["5 s"]', "[]")
 LINE = re.compile(
     r"cell \d, replicate \d, flows\.\*\.count = \d, \d+\.\d s \(\d+%\)(, warm-up)?, "
     r"\S+x real time: greedy \S+ [kM]?bit/s, RTT .*, \d+ lost; thin .* lost"
@@ -279,8 +279,8 @@ def read_until(terminal: int, text: bytes, seconds: float = 60) -> bytes:
 def test_interrupt_leaves_the_terminal_clean_and_finished_runs(tmp_path):
     # The second cell takes long enough to be interrupted.
     text = LONG.replace("repeat = 2", "").replace('"flows.*.count" = [1, 2]', "")
-    text += 'duration = ["1 s", "9000 s"]\n'
-    (tmp_path / "long.toml").write_text(text.replace('duration = "3000 s"\n', 'duration = "1 s"\n'))
+    text += 'duration = ["1 s", "300000 s"]\n'
+    (tmp_path / "long.toml").write_text(text.replace('duration = "200000 s"\n', 'duration = "1 s"\n'))
     process, screen = terminal("run", "long.toml", "--live", "--out", "run", cwd=tmp_path)
     seen = read_until(screen, b"goodput over time")
     assert b"\x1b[?25l" in seen, "the cursor is hidden while the picture changes"
