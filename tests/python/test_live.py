@@ -280,7 +280,8 @@ def test_interrupt_leaves_the_terminal_clean_and_finished_runs(tmp_path):
     # The second cell takes long enough to be interrupted.
     text = LONG.replace("repeat = 2", "").replace('"flows.*.count" = [1, 2]', "")
     text += 'duration = ["1 s", "300000 s"]\n'
-    (tmp_path / "long.toml").write_text(text.replace('duration = "200000 s"\n', 'duration = "1 s"\n'))
+    text = text.replace('duration = "200000 s"\n', 'duration = "1 s"\n')
+    (tmp_path / "long.toml").write_text(text)
     process, screen = terminal("run", "long.toml", "--live", "--out", "run", cwd=tmp_path)
     seen = read_until(screen, b"goodput over time")
     assert b"\x1b[?25l" in seen, "the cursor is hidden while the picture changes"
