@@ -26,6 +26,15 @@ class InitChoice:
     lines: str
 
 
+DOWNLOAD = """
+[[flows]]
+name = "download"          # one request, and a response that does not end
+start_spread = "5 s"
+start_pattern = "random"
+workload = { kind = "request-response", request = "300 B", response = "100 GB" }
+"""
+"""A greedy stream in the direction of responses, beside what is asked for."""
+
 WORKLOADS: Mapping[str, InitChoice] = {
     "thin": InitChoice(
         "thin streams, such as games, beside greedy ones",
@@ -65,13 +74,8 @@ count = 4
 start_spread = "5 s"       # starts drawn at random, so that repetitions differ
 start_pattern = "random"
 workload = { kind = "request-response", request = "300 B", response = "50 kB", pause = "1 s" }
-
-[[flows]]
-name = "download"          # one request, and a response that does not end
-start_spread = "5 s"
-start_pattern = "random"
-workload = { kind = "request-response", request = "300 B", response = "100 GB" }
-""",
+"""
+        + DOWNLOAD,
     ),
     "web": InitChoice(
         "web users beside a greedy stream",
@@ -82,13 +86,8 @@ count = 8
 start_spread = "5 s"       # starts drawn at random, so that repetitions differ
 start_pattern = "random"
 workload = { kind = "web", reading_time = { distribution = "exponential", mean = "5 s" } }
-
-[[flows]]
-name = "download"          # one request, and a response that does not end
-start_spread = "5 s"
-start_pattern = "random"
-workload = { kind = "request-response", request = "300 B", response = "100 GB" }
-""",
+"""
+        + DOWNLOAD,
     ),
     "transfers": InitChoice(
         "files, each over a new connection",
