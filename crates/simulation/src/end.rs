@@ -39,13 +39,11 @@ impl Writer {
             return None;
         }
         let unsent = endpoint.unsent_bytes() + self.blocked_bytes;
-        let Some(bytes) = self.application.poll_write(now, unsent) else {
-            self.is_asleep = self.blocked_bytes > 0;
-            return None;
-        };
+        let bytes = self.application.poll_write(now, unsent)?;
         self.written_bytes += bytes;
         self.blocked_bytes += bytes;
         self.blocked_bytes -= endpoint.write(self.blocked_bytes);
+        self.is_asleep = self.blocked_bytes > 0;
         Some(self.written_bytes)
     }
 
@@ -56,8 +54,8 @@ impl Writer {
         if self.is_asleep && !endpoint.is_writable() {
             return false;
         }
-        self.is_asleep = false;
         self.blocked_bytes -= endpoint.write(self.blocked_bytes);
+        self.is_asleep = self.blocked_bytes > 0;
         true
     }
 
