@@ -15,7 +15,7 @@ from html import escape
 from typing import Any
 
 from fairwind.plots.theme import group_colours
-from fairwind.report.link_words import FREE, Varying, link_lines, workload_words
+from fairwind.report.link_words import FREE, link_lines, workload_words
 from fairwind.results.tidy import ANSWERED_KINDS
 from fairwind.scenario.plan import Plan
 
@@ -70,7 +70,7 @@ def path_picture(plan: Plan) -> str:
     routers = routers_in_order(network)
     lanes = _lanes(experiments, routers)
     lines = {
-        (link["from"], link["to"]): link_lines(Varying(experiments, link["name"]))
+        (link["from"], link["to"]): link_lines(experiments, link["name"])
         for link in network["links"]
     }
     return _svg(routers, lanes, lines)
