@@ -41,6 +41,7 @@ from fairwind.plots.theme import are_far_apart as are_far_apart
 from fairwind.plots.theme import group_colours as group_colours
 from fairwind.plots.theme import group_lines as group_lines
 from fairwind.plots.theme import inline as inline
+from fairwind.plots.theme import subtitled as subtitled
 from fairwind.plots.theme import themed as themed
 from fairwind.plots.theme import unvalidated as unvalidated
 from fairwind.plots.traces import flow_panels as flow_panels

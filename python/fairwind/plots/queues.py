@@ -8,20 +8,21 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.series import PANEL_WIDTH
 from fairwind.plots.theme import (
+    PANEL_WIDTH,
+    PLOT_WIDTH,
+    WHOLE,
     are_far_apart,
     group_colours,
     group_lines,
     group_points,
+    in_panels,
     inline,
+    legend_of,
+    numbers,
     panel_facet,
     themed,
 )
-
-WHOLE = 0
-"""Limit of labels that are never cut: settings may differ in their last words only. To find out
-where hundreds are to be cut takes half a minute, too."""
 
 GAP_RATIO = 1.5
 """Between windows that begin farther apart than so many of the least distance some are missing."""
@@ -51,13 +52,11 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
             y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=axis),
             x=alt.X("packets:Q", title="packets dropped per run", stack="zero"),
             color=alt.Color(
-                "group:N", scale=group_colours(drops["group"]), legend=alt.Legend(title=None)
+                "group:N",
+                scale=group_colours(drops["group"]),
+                legend=legend_of(drops["group"].unique()),
             ),
-            tooltip=[
-                alt.Tooltip(f"{setting}:N"),
-                alt.Tooltip("group:N"),
-                alt.Tooltip("packets:Q", format=".5g"),
-            ],
+            tooltip=[f"{setting}:N", "group:N", *numbers("packets", form=".5g")],
         )
         .properties(width=460, height=alt.Step(22))
     )
@@ -89,12 +88,7 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
             color=colour,
             shape=shape,
-            tooltip=[
-                alt.Tooltip(f"{setting}:N"),
-                alt.Tooltip("group:N"),
-                alt.Tooltip("counted:N"),
-                alt.Tooltip("loss_ratio:Q", format=".4g"),
-            ],
+            tooltip=[f"{setting}:N", "group:N", "counted:N", *numbers("loss_ratio")],
         )
         .properties(width=230, height=alt.Step(22))
         .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
@@ -123,7 +117,6 @@ def run_lengths(
         Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
-    order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
     losses = pl.col("length_packets") * pl.col("runs")
     frame = (
         lengths.group_by([*keys, "length_packets"], maintain_order=True)
@@ -147,18 +140,13 @@ def run_lengths(
             strokeDash=dash,
             tooltip=[
                 alt.Tooltip(f"{curve}:N", title=curve_title or curve),
-                alt.Tooltip("length_packets:Q"),
-                alt.Tooltip("losses:Q"),
-                alt.Tooltip("share_ratio:Q", format=".4f"),
+                "length_packets:Q",
+                "losses:Q",
+                *numbers("share_ratio", form=".4f"),
             ],
         )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 170
-        )
     )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
+    return in_panels(chart, lengths, panels, columns, 170)
 
 
 def queue_over_time(
@@ -237,17 +225,14 @@ def _backlog(
     )
     line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
-        ],
+        tooltip=["start_s:Q", *numbers("mean", "most")],
     )
     layers = [band, line]
     if alone is _Alone.POINTS:
         points = base.transform_filter(alt.datum.is_alone)
         layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
     return alt.layer(*layers).properties(
-        width=560 if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
+        width=PLOT_WIDTH if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
     )
 
 

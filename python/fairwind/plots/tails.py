@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from fairwind.plots.points import csv_data
-from fairwind.plots.series import PANEL_WIDTH, PLOT_HEIGHT, cumulative
-from fairwind.plots.theme import group_lines, panel_facet, quantity_axis, themed
+from fairwind.plots.series import cumulative
+from fairwind.plots.theme import group_lines, in_panels, quantity_axis
 
 STEPS_PER_DECADE = 40
 """Points of a curve for each tenth of the samples that is left: steps of less than 6 %."""
@@ -51,7 +51,6 @@ def tail_distribution(
         Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
-    order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
     names = histogram[curve].unique(maintain_order=True).to_list()
     frame = survivors(histogram, keys)
     lowest = float(frame["share_ratio"].to_numpy().min(initial=1.0))
@@ -72,14 +71,8 @@ def tail_distribution(
                 alt.Tooltip("share_ratio:Q", title="took longer", format=".3~%"),
             ],
         )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH,
-            height=PLOT_HEIGHT if panels is None else 190,
-        )
     )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
+    return in_panels(chart, histogram, panels, columns, 190)
 
 
 def _share_axis(lowest: float) -> alt.Y:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -161,6 +161,13 @@ class Plan:
         """Show in a notebook what would run."""
         summary = module_named("notebook.summary")
         return shown(lambda: summary.plan_html(self), self.name)
+
+
+def short_names(axes: Sequence[Axis]) -> dict[str, str]:
+    """Give the last part of each axis's name where no other axis has the same."""
+    last = {axis.name: axis.name.rsplit(".", 1)[-1] for axis in axes}
+    counts = [*last.values()]
+    return {name: short if counts.count(short) == 1 else name for name, short in last.items()}
 
 
 def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:
