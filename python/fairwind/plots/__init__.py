@@ -9,14 +9,9 @@ Parameters have one meaning in all functions: `setting` is the column along x (o
 """
 
 from fairwind.plots.curves import Curves as Curves
-from fairwind.plots.curves import carried_over_time as carried_over_time
-from fairwind.plots.curves import completion_by_multiplier as completion_by_multiplier
-from fairwind.plots.curves import completion_by_volume as completion_by_volume
 from fairwind.plots.curves import curve_panels as curve_panels
 from fairwind.plots.curves import curves as curves
-from fairwind.plots.curves import equivalent_rtt_by_ratio as equivalent_rtt_by_ratio
-from fairwind.plots.curves import utilisation_by_multiplier as utilisation_by_multiplier
-from fairwind.plots.curves import window_over_time as window_over_time
+from fairwind.plots.curves import model_curves as model_curves
 from fairwind.plots.estimates import BOX as BOX
 from fairwind.plots.estimates import Heat as Heat
 from fairwind.plots.estimates import box_numbers as box_numbers
@@ -45,4 +40,3 @@ from fairwind.plots.theme import subtitled as subtitled
 from fairwind.plots.theme import themed as themed
 from fairwind.plots.theme import unvalidated as unvalidated
 from fairwind.plots.traces import flow_panels as flow_panels
-from fairwind.plots.traces import time_sequence as time_sequence

@@ -72,7 +72,7 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
         If the ending is none of ``.svg``, ``.png``, ``.pdf``, ``.html``.
     """
     if path.suffix in FORMATS:
-        content = _made_of(_drawn(chart.to_dict()), path.suffix)
+        content = _drawn(chart.to_dict(), [path.suffix])[path.suffix]
     elif path.suffix == ".html":
         import vl_convert
 
@@ -110,9 +110,7 @@ def _all_drawn(charts: Sequence[Any]) -> Generator[dict[str, bytes]]:
     """Give the files of every chart, by processes of their own where that is sooner."""
     specifications = [chart.to_dict() for chart in charts]
     if sum(map(_rows, specifications)) < LARGE_ROWS:
-        for specification in specifications:
-            svg = _drawn(specification)
-            yield {ending: _made_of(svg, ending) for ending in FORMATS}
+        yield from map(_drawn, specifications)
         return
     with closing(drawn_at_once(specifications, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
         for files in drawn:
@@ -127,25 +125,19 @@ def _rows(specification: Mapping[str, Any]) -> int:
     )
 
 
-def _drawn(specification: Mapping[str, Any]) -> str:
-    """Work a chart out, which takes longest, so once for all files."""
+def _drawn(specification: Mapping[str, Any], endings: Sequence[str] = FORMATS) -> dict[str, bytes]:
+    """Draw the files of a chart here. To work it out takes longest, so it is done once for all."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(
+    svg = vl_convert.vegalite_to_svg(
         dict(specification), vl_version=VEGA_LITE, allowed_base_urls=[]
     )
-
-
-def _made_of(svg: str, ending: str) -> bytes:
-    import vl_convert
-
-    match ending:
-        case ".svg":
-            return svg.encode()
-        case ".png":
-            return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
-        case _:
-            return vl_convert.svg_to_pdf(svg)
+    ways: dict[str, Callable[[], bytes]] = {
+        ".svg": svg.encode,
+        ".png": lambda: packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH)),
+        ".pdf": lambda: vl_convert.svg_to_pdf(svg),
+    }
+    return {ending: ways[ending]() for ending in endings}
 
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -86,22 +86,6 @@ LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
 """Labels of the beginning and end of a connection: text, shifts in points, side."""
 
 
-def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
-    """Draw the time-sequence graph of one flow: turn the wheel or drag to look closer.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Columns ``series``, ``kind``, ``time_s``, ``low``, ``high`` and ``points`` of one flow, as
-        in the table ``traces``.
-    """
-    layers = sequence_layers(points)
-    if not layers:
-        return nothing("no packet of this flow was captured")
-    chart = alt.layer(*layers).properties(width=WIDTH, height=440)
-    return themed(chart.add_params(alt.selection_interval(bind="scales")))
-
-
 def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     """Give the layers of a time-sequence graph, the lowest first.
 

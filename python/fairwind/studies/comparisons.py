@@ -6,16 +6,16 @@ packet, so samples are independent there (Welch). `details` are frames of `contr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from fairwind.results import Results, Verdict
+from fairwind.results.summary import estimate
 from fairwind.statistics import (
     holm,
-    mean_interval,
     paired_difference,
     relative_change,
     welch_difference,
@@ -87,11 +87,13 @@ def differences_among(
     panels: Sequence[str],
 ) -> pl.DataFrame:
     """Compare variants as `differences` does, among rows of the groups table of one group."""
-    rows = list(_rows(results, groups, measures, mechanisms, panels))
-    p_values = [row["p_value"] for row in rows]
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm(p_values))
-    )
+    return _corrected(_rows(results, groups, measures, mechanisms, panels))
+
+
+def _corrected(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a frame of rows, with their p-values corrected over all of them."""
+    frame = pl.DataFrame(list(rows), infer_schema_length=None)
+    return frame.with_columns(pl.Series("p_value_holm", holm(frame["p_value"].to_list())))
 
 
 def _rows(
@@ -154,14 +156,7 @@ def interval_per_panel(frame: pl.DataFrame, measure: str, panels: Sequence[str])
         The columns of the panels, ``mean``, ``low`` and ``high`` (95 % interval; missing of a
         single row), ``replicates``.
     """
-    rows = []
-    for key, part in frame.group_by(list(panels), maintain_order=True):
-        interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-        rows.append(dict(zip(panels, key, strict=True)) | interval.row())
-    # polars takes NaN for greater than every number.
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.col("low", "high").fill_nan(None)
-    )
+    return estimate(frame, panels, [measure]).frame.drop("measure")
 
 
 def between_groups(
@@ -206,9 +201,7 @@ def between_groups(
                 "pairs": found.samples_a,
             }
         )
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm([row["p_value"] for row in rows]))
-    )
+    return _corrected(rows)
 
 
 @dataclass(frozen=True)
@@ -244,19 +237,15 @@ def contrasted(
     DataFrame
         ``contrast``, ``measure``, and of the difference what `comparisons.differences` has.
     """
-    rows = [
-        {
-            "contrast": contrast.name,
-            "measure": measure,
-            **_contrast_row(results, contrast, measure),
-        }
-        for contrast in contrasts
-        for measure in measures
-    ]
-    p_values = [row["p_value"] for row in rows]
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm(p_values))
-    )
+    rows: list[dict[str, Any]] = []
+    for contrast in contrasts:
+        reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
+        rows += (
+            {"contrast": contrast.name, "measure": name}
+            | compared(results, reference, changed, name)
+            for name in measures
+        )
+    return _corrected(rows)
 
 
 def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
@@ -304,13 +293,7 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _contrast_row(results: Results, contrast: Contrast, measure: str) -> dict[str, float | int]:
-    reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
-    return compared(results, reference, changed, measure)
-
-
 def _side(results: Results, values: Mapping[str, str]) -> pl.DataFrame:
-    rows = results.groups
-    for column, value in values.items():
-        rows = rows.filter(pl.col(column) == value)
-    return rows.sort("seed")
+    return results.groups.filter(pl.col(name) == value for name, value in values.items()).sort(
+        "seed"
+    )
