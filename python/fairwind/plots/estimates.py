@@ -189,8 +189,10 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
     )  # fmt: skip
     logarithm = f"log(datum.{drawn.value})"
     most = float(drawn.frame[drawn.value].log().abs().to_numpy().max())
+    # Equally far from pale for a factor and for its inverse.
+    colours = alt.Scale(scheme="purplegreen", domain=[-most, most])
     cells = base.transform_calculate(gain=logarithm).mark_rect().encode(
-        color=alt.Color("gain:Q", scale=_colours(most), legend=None),
+        color=alt.Color("gain:Q", scale=colours, legend=None),
         tooltip=["row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N",
                  alt.Tooltip(f"{drawn.value}:Q", format=".3f", title=drawn.title)],
     )  # fmt: skip
@@ -200,20 +202,12 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
         color=alt.condition(is_strong, alt.value(DIGITS_LIGHT), alt.value(DIGITS_DARK)),
     )
     rows, columns = (drawn.frame[name].unique(maintain_order=True) for name in ("row", "column"))
+    # Titles of rows lie, broken where they have a colon.
+    beside = alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
     chart = alt.layer(cells, digits).properties(
         width=CELL_WIDTH * len(drawn.x_order), height=CELL_HEIGHT * len(drawn.y_order)
     ).facet(
-        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=_beside()),
+        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=beside),
         column=alt.Column("column:N", sort=columns.to_list(), title=None),
     )  # fmt: skip
     return themed(chart)
-
-
-def _beside() -> alt.Header:
-    """Let titles of rows lie, broken where they have a colon."""
-    return alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
-
-
-def _colours(most: float) -> alt.Scale:
-    """Give colours that are equally far from pale for a factor and for its inverse."""
-    return alt.Scale(scheme="purplegreen", domain=[-most, most])

@@ -351,7 +351,10 @@ def _round_trips(rows: pl.DataFrame) -> alt.LayerChart | None:
             x=time_axis(),
             y=alt.Y("low:Q", title=["round-trip time", "/ ms"], scale=alt.Scale(zero=True)),
             y2="high:Q",
-            tooltip=[*_tooltip("least / ms", value="low"), *_values("greatest / ms")],
+            tooltip=[
+                *_tooltip("least / ms", value="low"),
+                alt.Tooltip("high:Q", title="greatest / ms", format=",.4~g"),
+            ],
         )
     )
     return _panel(samples)
@@ -377,13 +380,8 @@ def _panel(*layers: alt.Chart, height: int = PANEL_HEIGHT) -> alt.LayerChart:
 
 
 def _tooltip(title: str, what: str | None = None, value: str = "high") -> list[alt.Tooltip]:
-    named = [] if what is None else [alt.Tooltip(f"{what}:N", title="what")]
     return [
-        *named,
+        *([] if what is None else [alt.Tooltip(f"{what}:N", title="what")]),
         alt.Tooltip("time_s:Q", title="time / s", format=".6f"),
-        *_values(title, value),
+        alt.Tooltip(f"{value}:Q", title=title, format=",.4~g"),
     ]
-
-
-def _values(title: str, value: str = "high") -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{value}:Q", title=title, format=",.4~g")]

@@ -36,8 +36,7 @@ def captured_figures(results: Results) -> list[Figure]:
     figures = [
         *_delays(results),
         *_over_time(results),
-        *_times(results),
-        *_sizes(results),
+        *_percentiles(results),
     ]
     if results.manifest.plan.runs == 1:
         return figures
@@ -116,48 +115,44 @@ def _over_time(results: Results) -> list[Figure]:
     return figures
 
 
-def _times(results: Results) -> list[Figure]:
-    rows = _rows(results, "stream_times")
-    figures = []
-    for kind, name, title, caption in (
-        ("rtt", "round-trip-time", "Round-trip time", "Round trips between tap and receiver"),
+def _percentiles(results: Results) -> Iterator[Figure]:
+    for table, kind, name, title, caption, axis in (
         (
+            "stream_times",
+            "rtt",
+            "round-trip-time",
+            "Distribution of round-trip time",
+            "Round trips between tap and receiver",
+            "round-trip time",
+        ),
+        (
+            "stream_times",
             "inter_transmission",
             "inter-transmission-time",
-            "Inter-transmission time",
+            "Distribution of inter-transmission time",
             "Times between one data segment of a flow and the next",
+            "inter-transmission time",
+        ),
+        (
+            "stream_sizes",
+            None,
+            "segment-size",
+            "Distribution of segment sizes",
+            "Payload of data segments as they passed the tap, repeated ones included",
+            "payload",
         ),
     ):
+        rows = _rows(results, table)
         if rows.is_empty():
             continue
-        curves = percentiles_of(rows.filter(pl.col("kind") == kind))
+        curves = percentiles_of(rows if kind is None else rows.filter(pl.col("kind") == kind))
         if curves.height:
-            chart = percentile_curves(curves, title=title.lower(), is_time=True)
-            figures.append(
-                Figure(
-                    name,
-                    f"Distribution of {title.lower()}",
-                    f"{caption}, by the percentiles of the table `stream_times`.",
-                    chart,
-                )
+            yield Figure(
+                name,
+                title,
+                f"{caption}, by the percentiles of the table `{table}`.",
+                percentile_curves(curves, title=axis, is_time=table == "stream_times"),
             )
-    return figures
-
-
-def _sizes(results: Results) -> Iterator[Figure]:
-    rows = _rows(results, "stream_sizes")
-    curves = percentiles_of(rows) if rows.height else rows
-    if curves.is_empty():
-        return
-    yield Figure(
-        name="segment-size",
-        title="Distribution of segment sizes",
-        caption=(
-            "Payload of data segments as they passed the tap, repeated ones included, by the "
-            "percentiles of the table `stream_sizes`."
-        ),
-        chart=percentile_curves(curves, title="payload", is_time=False),
-    )
 
 
 def percentiles_of(rows: pl.DataFrame) -> pl.DataFrame:
