@@ -20,7 +20,6 @@ from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
 from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.plots.tails import survivors
-from fairwind.report import drawing
 from fairwind.report.drawing import packed_drawing_code
 from fairwind.report.figures import coarser, default_figures
 from fairwind.report.overlay import MOST_CURVES, MOST_PANELS, chosen_labels, overlaid, overlaid_axes
@@ -123,7 +122,7 @@ def test_drawing_code_is_kept_and_a_damaged_copy_is_replaced(tmp_path, monkeypat
     kept.write_text(code[:1000], encoding="ascii")
     assert packed_drawing_code() == code == kept.read_text(encoding="ascii")
     assert b"vegaEmbed" in zlib.decompress(base64.b64decode(code))
-    monkeypatch.setattr(drawing, "_bundle", None)
+    monkeypatch.setattr("vl_convert.javascript_bundle", None)
     assert packed_drawing_code() == code
 
 

@@ -5,7 +5,8 @@ apart, greedy flows red and thin flows blue by default. Data is embedded in the 
 
 Parameters have one meaning in all functions: `setting` is the column along x (of bars, along y) and
 `order` its values in order, `measure` a column, `panels` a column with one panel per value,
-`columns` the panels in one row; titles are those of the axes, the measure's with its unit.
+`columns` the panels in one row, `curve` the column with one line per value and `curve_title` what
+its legend is called; titles are those of the axes, the measure's with its unit.
 """
 
 from fairwind.plots.curves import Curves as Curves

@@ -111,10 +111,6 @@ def run_lengths(
     lengths : DataFrame
         Columns ``length_packets``, ``runs``, that of the curves, and the panels' column if there
         is one; rows of one curve and length are added up.
-    curve : str
-        The column with one curve per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
     losses = pl.col("length_packets") * pl.col("runs")
@@ -167,12 +163,6 @@ def queue_over_time(
         window, measure and replicate. Lines are means over replicates, the band reaches up to the
         most of all. Where windows are missing both are broken; one between two that are missing
         is a point.
-    columns : int
-        Panels in one row; each row has one measure where there are several.
-    curve : str, optional
-        A column with one line per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [*(key for key in (panels, curve) if key is not None), "measure", "start_s"]
     frame = _in_stretches(
@@ -216,7 +206,13 @@ def _backlog(
     frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, alone: _Alone
 ) -> Any:  # noqa: ANN401 - charts share no base
     """Draw one panel: the mean as a line, and a band up to the most."""
-    base = _over_starts(frame)
+    start = alt.X(
+        "start_s:Q",
+        title="start of the window / s",
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    base = alt.Chart(inline(frame)).encode(x=start, detail="stretch:Q")
     if colour is not None:
         base = base.encode(color=colour)
     # Bands of several curves lie over one another.
@@ -234,16 +230,6 @@ def _backlog(
     return alt.layer(*layers).properties(
         width=PLOT_WIDTH if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
     )
-
-
-def _over_starts(frame: pl.DataFrame) -> alt.Chart:
-    start = alt.X(
-        "start_s:Q",
-        title="start of the window / s",
-        scale=alt.Scale(nice=False),
-        axis=alt.Axis(tickCount=5),
-    )
-    return alt.Chart(inline(frame)).encode(x=start, detail="stretch:Q")
 
 
 def _in_stretches(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

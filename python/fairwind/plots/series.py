@@ -46,10 +46,6 @@ def rate_over_time(
         curves, and the panels' column if there is one; one row per window, curve and replicate.
     title : str
         The measure's name; the unit depends on the largest value.
-    curve : str
-        The column with one line per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
     greatest = float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0))

@@ -45,10 +45,6 @@ def tail_distribution(
         the panels' column if there is one; of one kind of time.
     title : str
         What takes time; it is drawn in milliseconds.
-    curve : str
-        The column with one curve per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
     names = histogram[curve].unique(maintain_order=True).to_list()

@@ -147,16 +147,11 @@ def _path(experiment: Mapping[str, Any], network: Network) -> str:
     """Describe rate and round-trip time of each way."""
     texts = []
     for name, start, end in _ways(experiment):
-        there = bottleneck_of(network.route(start, end))
-        back = bottleneck_of(network.route(end, start))
-        text = f"{_rate(there)}, reverse {_rate(back)}" if _differ(there, back) else _rate(there)
+        there = _rate(bottleneck_of(network.route(start, end)))
+        back = _rate(bottleneck_of(network.route(end, start)))
+        text = there if there == back else f"{there}, reverse {back}"
         texts.append((name, f"{text}, RTT {time_in_words(network.rtt_s(start, end))}"))
     return _by_text(texts)
-
-
-def _differ(there: Link | None, back: Link | None) -> bool:
-    rates = [None if link is None else link.rate_bits_per_second for link in (there, back)]
-    return rates[0] != rates[1]
 
 
 def _rate(link: Link | None) -> str:

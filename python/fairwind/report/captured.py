@@ -246,7 +246,9 @@ def trace_figures(results: Results) -> list[Figure]:
         if number == shown.height:
             note += note_of_others
         few = drawn if drawn.height <= MOST_STILL_POINTS else thinned(points, MOST_STILL_POINTS)
-        title = f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}"
+        title = f"Flow {flow['name']}"
+        if results.manifest.plan.runs > 1:
+            title += f" (cell {flow['cell']}, replicate {flow['replicate']})"
         figures.append(
             Figure(
                 name=f"{TRACE}{number}",
@@ -262,6 +264,8 @@ def trace_figures(results: Results) -> list[Figure]:
 def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Choose the flows that are drawn, and say which are not."""
     is_data = pl.col("series").eq("data")
+    # Both directions of a connection have the same name: that of its ends in their order.
+    connection = pl.col("name").str.split(">").list.sort().list.join(">")
     sizes = (
         traces.group_by(*KEYS, maintain_order=True)
         .agg(
@@ -269,7 +273,7 @@ def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
             pl.col("points").filter(is_data).sum().alias("segments"),
         )
         .sort("points", descending=True, maintain_order=True)
-        .with_columns(_ways_together().alias("connection"))
+        .with_columns(connection.alias("connection"))
     )
     is_main = pl.col("segments") == pl.col("segments").max().over("cell", "replicate", "connection")
     wanted = sizes.filter((pl.col("segments") >= FEW_SEGMENTS) | is_main)
@@ -289,11 +293,6 @@ def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return shown, note
 
 
-def _ways_together() -> pl.Expr:
-    """Give both directions of a connection the same name: that of its ends in their order."""
-    return pl.col("name").str.split(">").list.sort().list.join(">")
-
-
 def _arriving(results: Results) -> set[tuple[int, int, str]]:
     """Give the flows that were captured where they arrive and not where they leave."""
     if not results.has_table("flows"):
@@ -302,11 +301,3 @@ def _arriving(results: Results) -> set[tuple[int, int, str]]:
     if "packets_sent" not in flows.collect_schema().names():
         return set()
     return set(flows.filter(pl.col("packets_sent").is_null()).select(KEYS).collect().rows())
-
-
-def _where(results: Results, cell: int, replicate: int) -> str:
-    """Name the cell and replicate of a flow, if there are several."""
-    plan = results.manifest.plan
-    if plan.runs == 1:
-        return ""
-    return f" (cell {cell}, replicate {replicate})"

@@ -42,7 +42,9 @@ def packed_drawing_code() -> str:
         text = kept.read_text(encoding="ascii")
         zlib.decompress(base64.b64decode(text, validate=True))
     except (OSError, ValueError, zlib.error):  # missing, or damaged
-        text = packed(_bundle())
+        import vl_convert
+
+        text = packed(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE))
         with contextlib.suppress(OSError):  # it is only sooner with a cache
             kept.parent.mkdir(parents=True, exist_ok=True)
             write_file(kept, text.encode("ascii"))
@@ -55,9 +57,3 @@ def _cache() -> Path:
     base = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
     name = f"vega-lite-{VEGA_LITE}-{version('vl-convert-python')}.zlib.base64"
     return base / "fairwind" / "drawing" / name
-
-
-def _bundle() -> str:
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)

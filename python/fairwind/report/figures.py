@@ -66,27 +66,21 @@ MEANINGS = {
 }
 
 
-def _goodput(results: Results) -> list[Figure]:
+def _goodput(results: Results) -> Iterator[Figure]:
     measure = "goodput_bits_per_second"
     if results.groups[measure].null_count() == results.groups.height:
-        return []  # a capture at the sender alone does not know what was read
-    figure = Figure(
+        return  # a capture at the sender alone does not know what was read
+    points = " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
+    yield Figure(
         name="goodput",
         title="Goodput of each group",
         caption=(
             "Unique payload read in order by the receiving applications, per second of measured "
-            f"time, summed over the flows of a group.{_points(results)}"
+            "time, summed over the flows of a group."
+            f"{points if results.manifest.plan.replicates > 1 else ''}"
         ),
         chart=measure_chart(results, measure),
     )
-    return [figure]
-
-
-def _points(results: Results) -> str:
-    """Say what points and lines are, where there is more than one run."""
-    if results.manifest.plan.replicates == 1:
-        return ""
-    return " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
 
 
 def _latency(results: Results, kind: str, title: str) -> Iterator[Figure]:

@@ -6,7 +6,7 @@ packet, so samples are independent there (Welch). `details` are frames of `contr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,7 @@ import polars as pl
 
 from fairwind.results import Results, Verdict
 from fairwind.results.summary import estimate
-from fairwind.statistics import (
-    holm,
-    paired_difference,
-    relative_change,
-    welch_difference,
-)
+from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
 from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
 
 SIGNIFICANCE = 0.05
@@ -87,22 +82,7 @@ def differences_among(
     panels: Sequence[str],
 ) -> pl.DataFrame:
     """Compare variants as `differences` does, among rows of the groups table of one group."""
-    return _corrected(_rows(results, groups, measures, mechanisms, panels))
-
-
-def _corrected(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Make a frame of rows, with their p-values corrected over all of them."""
-    frame = pl.DataFrame(list(rows), infer_schema_length=None)
-    return frame.with_columns(pl.Series("p_value_holm", holm(frame["p_value"].to_list())))
-
-
-def _rows(
-    results: Results,
-    groups: pl.DataFrame,
-    measures: Sequence[str],
-    mechanisms: Sequence[str],
-    panels: Sequence[str],
-) -> Iterator[dict[str, Any]]:
+    rows = []
     ordered = groups.sort("seed", maintain_order=True)
     for key, panel in ordered.group_by(list(panels), maintain_order=True):
         place = dict(zip(panels, key, strict=True))
@@ -111,7 +91,14 @@ def _rows(
             changed = panel.filter(pl.col(VARIANT) == variant)
             for measure in measures:
                 found = compared(results, reference, changed, measure)
-                yield {**place, VARIANT: variant, "measure": measure, **found}
+                rows.append({**place, VARIANT: variant, "measure": measure, **found})
+    return _corrected(rows)
+
+
+def _corrected(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a frame of rows, with their p-values corrected over all of them."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(pl.Series("p_value_holm", holm(frame["p_value"].to_list())))
 
 
 def compared(
