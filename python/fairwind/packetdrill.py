@@ -133,7 +133,9 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     """
     settings = settings or FollowSettings()
     text = _text_of(script)
-    definitions, options = list((settings.definitions or {}).items()), _option_lines(settings)
+    definitions, options = list((settings.definitions or {}).items()), dict(settings.options or {})
+    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
+    options |= {name: None for name, is_on in judging.items() if is_on}
     if is_virtual(settings.on):
         programs = kernel_named(settings.on).program, worker()
         with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
@@ -142,7 +144,7 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
                 [(script, text)],
                 f"{folder}/instance",
                 definitions=definitions,
-                options=options,
+                options=list(options.items()),
             )
         return _outcome(script, answer)
     try:
@@ -152,7 +154,7 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
             on=settings.on,
             profile=settings.profile,
             definitions=definitions,
-            options=options,
+            options=list(options.items()),
         )
     except _core.KernelUnavailable as error:
         raise FairwindError(
@@ -180,14 +182,6 @@ def first_difference(one: ScriptOutcome, other: ScriptOutcome) -> int | None:
         return None
     lines = [at.line or 0 for at in (one, other) if at.verdict is not Verdict.PASSED]
     return min(lines)
-
-
-def _option_lines(settings: FollowSettings) -> list[tuple[str, str | None]]:
-    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
-    return [
-        *(settings.options or {}).items(),
-        *((name, None) for name, on in judging.items() if on),
-    ]
 
 
 def _text_of(script: Path) -> str:

@@ -157,7 +157,7 @@ def test_a_page_names_axes_as_the_scenario_does(study_run, page):
     assert "flows_count" not in before
     (figure,) = [one for one in default_figures(study_run) if one.name == "queue-drops"]
     drawn = json.dumps(figure.chart.to_dict())
-    assert '"count, variant"' in drawn
+    assert '["count,", "variant"]' in drawn
     assert '"4, LT"' in drawn
 
 

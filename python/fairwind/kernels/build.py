@@ -38,6 +38,8 @@ LOG = "build.log"
 FREE_BYTES = 3_000_000_000
 """Space that source and objects take."""
 
+START_UP = "arch/um/os-Linux/start_up.c"
+
 TYPICAL_FILES = 1100
 """Files that are compiled, more or less."""
 
@@ -117,7 +119,7 @@ def build(
                 digest=mark,
                 origin=source.origin,
                 compiler=(tools.output("gcc", "--version").splitlines() or ["gcc"])[0],
-                has_seccomp=_has_seccomp(tree),
+                has_seccomp="init_seccomp" in (tree / START_UP).read_text(encoding="utf-8"),
                 lacking=lacking,
             )
             _install(kernel, objects, work / LOG)
@@ -209,8 +211,3 @@ def _install(kernel: BuiltKernel, objects: Path, log: Path) -> None:
     kernel.write(part)
     shutil.rmtree(kernel.folder, ignore_errors=True)
     part.rename(kernel.folder)
-
-
-def _has_seccomp(tree: Path) -> bool:
-    start = tree / "arch" / "um" / "os-Linux" / "start_up.c"
-    return "init_seccomp" in start.read_text(encoding="utf-8")

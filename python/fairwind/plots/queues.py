@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import altair as alt
@@ -41,15 +40,11 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
     """
     frame = drops.group_by([setting, "group"], maintain_order=True).agg(pl.col("packets").mean())
     order = drops[setting].unique(maintain_order=True).to_list()
-    # Lying above its labels, the title is never longer than the bars are high, and covers none.
-    axis = alt.Axis(
-        labelLimit=WHOLE, titleAngle=0, titleAlign="right", titleAnchor="end", titleX=-8, titleY=-6
-    )
     chart = (
         alt.Chart(inline(frame))
         .mark_bar()
         .encode(
-            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=axis),
+            y=_settings(setting, order, setting_title),
             x=alt.X("packets:Q", title="packets dropped per run", stack="zero"),
             color=alt.Color(
                 "group:N",
@@ -82,9 +77,7 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
         alt.Chart(inline(frame))
         .mark_point(filled=True, size=70, opacity=0.9)
         .encode(
-            y=alt.Y(
-                f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=WHOLE)
-            ),
+            y=_settings(setting, order, setting_title),
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
             color=colour,
             shape=shape,
@@ -94,6 +87,25 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
         .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
     )
     return themed(chart)
+
+
+def _settings(setting: str, order: list[Any], title: str) -> alt.Y:
+    """Give the axis of settings. Its title lies above the labels, so it covers none."""
+    names = title.split(", ")
+    lines = [f"{name}," for name in names[:-1]] + names[-1:]
+    axis = alt.Axis(
+        labelLimit=WHOLE,
+        titleAngle=0,
+        titleAlign="right",
+        titleAnchor="end",
+        titleX=-8,
+        titleY=-6 - TITLE_LINE * (len(lines) - 1),
+    )
+    return alt.Y(f"{setting}:N", sort=order, title=lines, axis=axis)
+
+
+TITLE_LINE = 14
+"""Height of a line of a title, in points."""
 
 
 def run_lengths(
@@ -178,7 +190,10 @@ def queue_over_time(
     for measure in measures:
         of_one = frame.filter(pl.col("measure") == measure)
         is_own = are_far_apart(of_one, panels, "most")
-        chart = _backlog(frame, colour, panels, alone=_alone(of_one, panels if is_own else None))
+        # Points where each axis has some: a layer without rows makes browsers warn.
+        parts = of_one.partition_by(panels) if panels is not None and is_own else [of_one]
+        has_points = all(part["is_alone"].any() for part in parts)
+        chart = _backlog(frame, colour, panels, has_points=has_points)
         of_measure = chart.transform_filter(alt.datum.measure == measure)
         if panels is None:
             rows.append(of_measure.properties(title=measure))
@@ -189,23 +204,13 @@ def queue_over_time(
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
 
 
-class _Alone(Enum):
-    """How windows without neighbours are drawn."""
-
-    CAPS = "round ends of lines"
-    POINTS = "points"
-
-
-def _alone(frame: pl.DataFrame, panels: str | None) -> _Alone:
-    """Choose points where each axis has some: a layer without rows makes browsers warn."""
-    parts = [frame] if panels is None else frame.partition_by(panels)
-    return _Alone.POINTS if all(part["is_alone"].any() for part in parts) else _Alone.CAPS
-
-
 def _backlog(
-    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, alone: _Alone
+    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, has_points: bool
 ) -> Any:  # noqa: ANN401 - charts share no base
-    """Draw one panel: the mean as a line, and a band up to the most."""
+    """Draw one panel: the mean as a line, and a band up to the most.
+
+    Windows without neighbours are points, or else round ends of lines.
+    """
     start = alt.X(
         "start_s:Q",
         title="start of the window / s",
@@ -224,7 +229,7 @@ def _backlog(
         tooltip=["start_s:Q", *numbers("mean", "most")],
     )
     layers = [band, line]
-    if alone is _Alone.POINTS:
+    if has_points:
         points = base.transform_filter(alt.datum.is_alone)
         layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
     return alt.layer(*layers).properties(

@@ -112,7 +112,7 @@ def _all_drawn(charts: Sequence[Any]) -> Generator[dict[str, bytes]]:
     if sum(map(_rows, specifications)) < LARGE_ROWS:
         yield from map(_drawn, specifications)
         return
-    with closing(drawn_at_once(specifications, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
+    with closing(drawn_at_once(specifications)) as drawn:
         for files in drawn:
             yield files | {".png": packed(files[".png"])}
 
@@ -187,18 +187,9 @@ SCRIPT = Path(__file__).with_name("drawer.py")
 
 
 class Drawer:
-    """A process that draws one chart after the other.
+    """A process that draws one chart after the other."""
 
-    Parameters
-    ----------
-    vega_lite : str
-        Version of the grammar that charts are written in.
-    pixels_per_inch : int
-        Of the PNG.
-    """
-
-    def __init__(self, vega_lite: str, pixels_per_inch: int) -> None:
-        self._settings = {"vega_lite": vega_lite, "pixels_per_inch": pixels_per_inch}
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(SCRIPT)],
             stdin=subprocess.PIPE,
@@ -220,7 +211,8 @@ class Drawer:
         FairwindError
             If it cannot be drawn.
         """
-        answer = self._answer(json.dumps({"chart": chart, **self._settings}) + "\n")
+        settings = {"vega_lite": VEGA_LITE, "pixels_per_inch": PNG_PIXELS_PER_INCH}
+        answer = self._answer(json.dumps({"chart": chart, **settings}) + "\n")
         if "error" in answer:
             raise FairwindError(f"cannot draw a chart: {answer['error']}")
         svg = answer.pop(".svg").encode()
@@ -246,9 +238,7 @@ class Drawer:
         return answer
 
 
-def drawn_at_once(
-    charts: Sequence[Mapping[str, Any]], vega_lite: str, pixels_per_inch: int
-) -> Generator[dict[str, bytes]]:
+def drawn_at_once(charts: Sequence[Mapping[str, Any]]) -> Generator[dict[str, bytes]]:
     """Give the files of charts in their order, drawn by as many processes as processors."""
     processes = min(len(os.sched_getaffinity(0)), len(charts))
     if not processes:
@@ -267,5 +257,5 @@ def drawn_at_once(
         # At the end processes go before the threads that wait for them.
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for _ in range(processes):
-            idle.put(stack.enter_context(closing(Drawer(vega_lite, pixels_per_inch))))
+            idle.put(stack.enter_context(closing(Drawer())))
         yield from pool.map(draw, charts)

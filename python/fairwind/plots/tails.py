@@ -50,6 +50,7 @@ def tail_distribution(
     names = histogram[curve].unique(maintain_order=True).to_list()
     frame = survivors(histogram, keys)
     lowest = float(frame["share_ratio"].to_numpy().min(initial=1.0))
+    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
     slowest_ms = float(frame["latency_ms"].to_numpy().max(initial=0.0))
     scale, axis = quantity_axis(frame["latency_ms"].clip(lower_bound=slowest_ms / MOST_OF_TIMES))
     colour, dash = group_lines(names, curve, title=curve_title)
@@ -58,7 +59,12 @@ def tail_distribution(
         .mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
         .encode(
             x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=scale, axis=axis),
-            y=_share_axis(lowest),
+            y=alt.Y(
+                "share_ratio:Q",
+                title="share of samples that took longer",
+                scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
+                axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
+            ),
             color=colour,
             strokeDash=dash,
             tooltip=[
@@ -69,17 +75,6 @@ def tail_distribution(
         )
     )
     return in_panels(chart, histogram, panels, columns, 190)
-
-
-def _share_axis(lowest: float) -> alt.Y:
-    """Give the axis of shares, with a line for each power of ten."""
-    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
-    return alt.Y(
-        "share_ratio:Q",
-        title="share of samples that took longer",
-        scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
-        axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
-    )
 
 
 def survivors(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:

@@ -127,14 +127,13 @@ class Network:
         request_bytes, response_bytes : float
             Sizes of the IP packets.
         """
-        there = _transmission_s(self.route(start, end), request_bytes)
-        back = _transmission_s(self.route(end, start), response_bytes)
-        return self.rtt_s(start, end) + there + back
-
-
-def _transmission_s(route: tuple[Link, ...], size_bytes: float) -> float:
-    rates = (link.rate_bits_per_second for link in route)
-    return sum(8 * size_bytes / rate for rate in rates if rate is not None)
+        sizes = ((self.route(start, end), request_bytes), (self.route(end, start), response_bytes))
+        return self.rtt_s(start, end) + sum(
+            8 * size / link.rate_bits_per_second
+            for route, size in sizes
+            for link in route
+            if link.rate_bits_per_second is not None
+        )
 
 
 def bottleneck_of(route: tuple[Link, ...]) -> Link | None:

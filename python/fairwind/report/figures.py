@@ -41,18 +41,17 @@ def default_figures(results: Results) -> list[Figure]:
     The time-sequence graphs of captures come first: they are what one opens a capture for.
     """
     traces = trace_figures(results)
-    figures = list(traces) if results.manifest.is_foreign else []
-    figures.extend(_goodput(results))
-    for kind, title in LATENCIES.items():
-        figures.extend(_latency(results, kind, title))
-    figures.extend(completion_figures(results))
-    figures.extend(_over_time(results))
-    figures.extend(_drops(results))
-    figures.extend(queue_figures(results))
-    figures.extend(slot_figures(results))
-    figures.extend(captured_figures(results))
-    figures.extend(() if results.manifest.is_foreign else traces)
-    return figures
+    figures = [
+        *_goodput(results),
+        *(one for kind, title in LATENCIES.items() for one in _latency(results, kind, title)),
+        *completion_figures(results),
+        *_over_time(results),
+        *_drops(results),
+        *queue_figures(results),
+        *slot_figures(results),
+        *captured_figures(results),
+    ]
+    return [*traces, *figures] if results.manifest.is_foreign else [*figures, *traces]
 
 
 LATENCIES = {"response": "Response time", "ack": "ACK latency", "delivery": "Delivery latency"}

@@ -75,7 +75,9 @@ def render(
         previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
         most_rows=MOST_ROWS,
-        definitions=_definitions(results),
+        definitions={
+            f"{row['table']}.{row['column']}": row["definition"] for row in manifest.columns
+        },
         warnings=warnings(results),
         folder=str(results.folder),
         redraw=shlex.join(["fairwind", "report", str(results.folder), "--figures"]),
@@ -87,13 +89,6 @@ def render(
 
 def _part(name: str) -> str:
     return (files("fairwind.report") / name).read_text(encoding="utf-8")
-
-
-def _definitions(results: Results) -> dict[str, str]:
-    """Meaning of each column, as ``table.column``."""
-    return {
-        f"{row['table']}.{row['column']}": row["definition"] for row in results.manifest.columns
-    }
 
 
 ENDED_EARLY_S = 1.0

@@ -179,12 +179,8 @@ def _between(
         return [], y + LINE  # no neighbours: their links are written below
     rows: list[tuple[str, str]] = []
     for sign, words in (("↓", there), ("↑", back)):
-        for place, text in enumerate(words or ()):
-            pieces = wrapped(text, letters)
-            rows.extend(
-                (sign if place == 0 and number == 0 else "", piece)
-                for number, piece in enumerate(pieces)
-            )
+        pieces = [piece for text in words or () for piece in wrapped(text, letters)]
+        rows += [("" if number else sign, piece) for number, piece in enumerate(pieces)]
         if words:
             rows.append(("", ""))  # half a line between the directions
     height = LINE * sum(1 if text else 0.4 for _, text in rows) + 12

@@ -233,14 +233,16 @@ def where_it_holds(
         Such as ``It holds for mFR at every N, for LT and LT+mFR at N <= 32; it fails for LT and
         LT+mFR at N >= 64.``
     """
+    rows = [("", details)]
+    if by is not None:
+        rows = [(str(name), own) for (name,), own in details.group_by(by, maintain_order=True)]
     parts = []
     for opening, when in cases.items():
-        alike = _alike((_place(own, panels, when), name) for name, own in _told_apart(details, by))
+        alike = _alike((_place(own, panels, when), name) for name, own in rows)
         alike.pop("", None)
         if alike:
-            every = details[by].n_unique() if by else 1
             text = (
-                place if len(names) == every else f"{preposition} {listed(names)} {place}"
+                place if len(names) == len(rows) else f"{preposition} {listed(names)} {place}"
                 for place, names in alike.items()
             )
             parts.append(f"{opening} {', '.join(text)}")
@@ -289,13 +291,6 @@ def sentence(parts: Sequence[str]) -> str:
     """Join parts to one sentence; nothing of none."""
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-def _told_apart(details: pl.DataFrame, by: str | None) -> list[tuple[str, pl.DataFrame]]:
-    if by is None:
-        return [("", details)]
-    groups = details.group_by(by, maintain_order=True)
-    return [(str(name), own) for (name,), own in groups]
 
 
 def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
