@@ -205,9 +205,12 @@ def test_figures_of_a_queue_name_its_discipline_and_limit(browser, web_page):
 
 
 def test_undrawn_figures_have_room_and_no_words(browser, study_page):
+    text = study_page.read_text(encoding="utf-8")
+    undrawn = text.replace("drawFigures();\n</script>", "</script>")
+    assert undrawn != text
+    assert undrawn.count("<noscript>This figure needs JavaScript") >= 8
     page = browser.new_page()
-    text = study_page.read_text(encoding="utf-8").replace("drawFigures();\n</script>", "</script>")
-    page.set_content(text)
+    page.set_content(undrawn)
     chart = page.locator(".chart").first
     assert chart.evaluate("part => part.innerText.trim()") == ""
     assert chart.evaluate("part => part.getBoundingClientRect().height") >= 300
