@@ -32,7 +32,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -169,6 +169,10 @@ bench-sharing: ## count instructions and bytes of a host's memory of 100 000 pee
 bench-analyse: build ## time the analyser beside tcptrace, on a simulated capture of two million packets
 	cargo build --release --locked -p fairwind-analyse --example analyse_speed
 	$(BIN)/python tools/bench_analyse.py $(BIN)/fairwind
+
+bench-peers: build ## time simulator and analyser beside ns-2 and tcptrace, and write docs/performance.md (root installs them)
+	cargo build --release --locked -p fairwind-simulation -p fairwind-analyse --example benchmark --example analyse_speed
+	$(BIN)/python tools/bench_peers.py
 
 bench-testbed: ## measure delays, rates and the highest packet rate of the real-time router (root, minutes)
 	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate

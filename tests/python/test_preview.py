@@ -90,7 +90,7 @@ def test_quantities_are_written_in_suitable_units():
 
 
 def test_routes_follow_delays_and_avoid_hosts():
-    experiment = load(EXAMPLES[1]).check().cells[0].experiment  # the parking lot
+    experiment = load(EXAMPLES[0].with_name("parking-lot.toml")).check().cells[0].experiment
     network = Network.of(experiment["network"])
     names = [link.name for link in network.route("a", "w")]
     assert names == ["a->r1", "first", "second", "third", "r4->w"]

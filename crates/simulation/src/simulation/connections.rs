@@ -34,12 +34,23 @@ impl Simulation {
     pub(super) fn after_segment(&mut self, id: EndId, now: Instant) {
         match self.ends[id.index()].joined {
             None => {
+                self.acknowledge(id, now);
                 self.read(id, now);
                 self.flush(id, now);
             }
             Some(joined) => self.relay_after_segment(id, joined, now),
         }
         self.schedule(id.connection(), now);
+    }
+
+    /// Lets an endpoint acknowledge at once what its application will answer: a kernel sends such an acknowledgment
+    /// before the application runs, so that it does not travel with the answer (Linux `__tcp_ack_snd_check`).
+    #[inline]
+    fn acknowledge(&mut self, id: EndId, now: Instant) {
+        let end = &self.ends[id.index()];
+        if end.writer.is_some() && end.reads.is_some() && end.endpoint.is_ack_due() {
+            while self.send_segment(id, now) {}
+        }
     }
 
     /// The application reads what has arrived in order.
@@ -74,22 +85,34 @@ impl Simulation {
                 }
                 writer.close_if_finished(&mut end.endpoint);
             }
-            let packet = self.network.reserve();
-            if !end.endpoint.poll_segment_into(now, packet.segment_mut()) {
-                if end.endpoint.has_event() {
-                    return self.handle_events(id, now);
-                }
-                self.deadlines[id.connection() as usize][id.side() as usize] = end.deadline();
-                return;
-            }
-            if !end.ack_delay.is_zero() || self.recorder.wants(id.connection()) {
-                self.delay_or_transmit(id, now);
+            if self.send_segment(id, now) {
                 continue;
             }
-            let node = end.node;
-            address_packet(end, id, packet, self.ip_header_bytes, &mut self.collector, now);
-            self.inject(node, now);
+            let end = &self.ends[id.index()];
+            if end.endpoint.has_event() {
+                return self.handle_events(id, now);
+            }
+            self.deadlines[id.connection() as usize][id.side() as usize] = end.deadline();
+            return;
         }
+    }
+
+    /// Sends the endpoint's next segment, if it has any.
+    #[inline]
+    fn send_segment(&mut self, id: EndId, now: Instant) -> bool {
+        let end = &mut self.ends[id.index()];
+        let packet = self.network.reserve();
+        if !end.endpoint.poll_segment_into(now, packet.segment_mut()) {
+            return false;
+        }
+        if !end.ack_delay.is_zero() || self.recorder.wants(id.connection()) {
+            self.delay_or_transmit(id, now);
+            return true;
+        }
+        let node = end.node;
+        address_packet(end, id, packet, self.ip_header_bytes, &mut self.collector, now);
+        self.inject(node, now);
+        true
     }
 
     /// Reports what the application has written.

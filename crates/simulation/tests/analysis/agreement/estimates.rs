@@ -106,6 +106,13 @@ pub(crate) const USUAL: &[Estimate] = &[
         columns: &["timeouts_in_a_row_max"],
         bound: Bound::Difference(1.0),
     },
+    // So a flow with three of them in a row may have two here, and pass as served.
+    Estimate {
+        taps: &[Taps::Sender, Taps::Both],
+        tables: TOTALS,
+        columns: &["problematic", "flows_problematic"],
+        bound: Bound::Difference(1.0),
+    },
     // The packets of a set-up, where the first answer comes in a later window.
     Estimate {
         taps: &[Taps::Sender, Taps::Receiver, Taps::Both],
@@ -166,11 +173,12 @@ pub(crate) const USUAL: &[Estimate] = &[
         columns: &["goodput_bits_per_second"],
         bound: Bound::Sum(0.005),
     },
+    // By a retransmission more where the last acknowledgment was lost.
     Estimate {
         taps: &[Taps::Sender],
         tables: TOTALS,
         columns: &["finished_s", "completion_time_s"],
-        bound: Bound::Difference(0.1),
+        bound: Bound::Difference(0.4),
     },
     // At the receiver a flow begins when its first SYN arrives, of which earlier ones may have been lost,
     // and is established when the third packet of the set-up does.
