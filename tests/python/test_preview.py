@@ -213,6 +213,12 @@ def test_examples_fit_about_ten_lines_and_have_no_traps(file):
     assert not [text for text in traps(found) if not text.startswith(allowed)]
 
 
+def test_queue_with_target_shows_it_in_place_of_a_time():
+    found = plan(GREEDY, 'rate = "10 Mbit/s"\nrtt = "40 ms"\nqueue = "fq_codel"')
+    lines = describe(found, found.cells, "simulation")
+    assert ("queue", "bottleneck: fq_codel, 10240 packets, target 5 ms") in lines
+
+
 def test_values_of_all_cells_are_summed_up():
     found = load(next(file for file in EXAMPLES if file.stem == "thin-against-greedy")).check()
     lines = describe(found, found.cells, "simulation")

@@ -12,7 +12,6 @@ from fairwind.answers.effects import (
     check_margin,
     effects_of,
     missing_effects,
-    short_names,
     varied_axes,
 )
 from fairwind.answers.words import (
@@ -24,7 +23,7 @@ from fairwind.answers.words import (
 from fairwind.folder.looks import read_looks, read_margin, write_margin
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
-from fairwind.scenario.plan import LEADING_COLUMNS, Axis
+from fairwind.scenario.plan import LEADING_COLUMNS, Axis, short_names
 from fairwind.statistics import EffectVerdict
 
 PAIRED = "runs of the same seed are compared in pairs"

@@ -16,7 +16,7 @@ from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.results.answer import Effect
 from fairwind.results.summary import scaled_units, title_of
-from fairwind.scenario.plan import Axis
+from fairwind.scenario.plan import Axis, short_names
 from fairwind.statistics import (
     Decision,
     Difference,
@@ -35,13 +35,6 @@ MARGIN = 0.05
 def varied_axes(results: Results) -> list[Axis]:
     """Give the axes of more than one value, in the order of the scenario."""
     return [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
-
-
-def short_names(axes: Sequence[Axis]) -> dict[str, str]:
-    """Give the last part of each axis's name where no other axis has the same."""
-    last = {axis.name: axis.name.rsplit(".", 1)[-1] for axis in axes}
-    counts = [*last.values()]
-    return {name: short if counts.count(short) == 1 else name for name, short in last.items()}
 
 
 def _in_words(others: Sequence[tuple[Axis, str]], names: Mapping[str, str]) -> str:

@@ -238,25 +238,27 @@ class Cases:
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
         return plots.curve_panels(
             [
-                plots.window_over_time(
+                plots.model_curves(
                     curves.window_over_time(link, initial, multiplier),
                     f"Window (initially {initial:g}, k = {multiplier:g})",
                 ),
-                plots.equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
-                plots.completion_by_volume(
+                plots.model_curves(
+                    curves.equivalent_rtt_by_ratio(self.multipliers), "Equivalent round trip"
+                ),
+                plots.model_curves(
                     curves.completion_by_volume(
                         link, initial, self.multipliers, most_segments=max(self.volumes), law=law
                     ),
                     f"Transfer time against volume (initial window {initial:g})",
                 ),
-                plots.completion_by_multiplier(
+                plots.model_curves(
                     curves.completion_by_multiplier(link, self.volumes, initial, law=law),
                     f"Transfer time against k (initial window {initial:g})",
                 ),
-                plots.utilisation_by_multiplier(
-                    curves.utilisation_by_multiplier(link, self.volumes)
+                plots.model_curves(
+                    curves.utilisation_by_multiplier(link, self.volumes), "Slots used against k"
                 ),
-                plots.carried_over_time(
+                plots.model_curves(
                     curves.carried_over_time(link, self.initial_windows, self.within_s, law),
                     f"Volume over {self.within_s:g} s",
                 ),

@@ -15,6 +15,8 @@ from fairwind.plots.theme import (
     group_colours,
     group_points,
     inline,
+    legend_of,
+    numbers,
     panel_facet,
     themed,
 )
@@ -49,11 +51,7 @@ def estimates_by_setting(
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=alt.Y("mean:Q", title=measure_title, scale=alt.Scale(zero=True)),
         shape=shape,
-        tooltip=[
-            alt.Tooltip(f"{setting}:N"),
-            alt.Tooltip("group:N"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
-        ],
+        tooltip=[f"{setting}:N", "group:N", *numbers("mean", "low", "high")],
     )
     layers = [points]
     if frame["low"].null_count() < frame.height:  # one run alone has no interval
@@ -79,9 +77,12 @@ def _columns(settings: int, panels: int) -> int:
 
 def _width(order: list[Any]) -> int:
     """Give a panel's width at which no label touches the next one, in points."""
-    longest = max((len(str(value)) for value in order), default=0)
-    step = max(44, CHARACTER * (longest + 2))
-    return max(180, min(560, 44 * len(order)), step * len(set(order)))
+    return max(180, min(560, 44 * len(order)), max(44, _label_step(order)) * len(set(order)))
+
+
+def _label_step(order: list[Any]) -> int:
+    """Give the distance at which no label touches the next one, in points."""
+    return CHARACTER * (2 + max((len(str(value)) for value in order), default=0))
 
 
 BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
@@ -125,11 +126,8 @@ def boxes_by_setting(
     base = alt.Chart(inline(boxes)).encode(
         x=alt.X(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("group:N", sort=groups),
-        color=alt.Color(
-            "group:N", scale=group_colours(groups), legend=alt.Legend(title=None, symbolOpacity=1)
-        ),
-        tooltip=[f"{setting}:N", "group:N"]
-        + [alt.Tooltip(f"{name}:Q", format=".4g") for name in BOX],
+        color=alt.Color("group:N", scale=group_colours(groups), legend=legend_of(groups)),
+        tooltip=[f"{setting}:N", "group:N", *numbers(*BOX)],
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(
         y=alt.Y("lowest:Q", title=measure_title, scale=alt.Scale(zero=True)), y2="highest:Q"
@@ -138,9 +136,7 @@ def boxes_by_setting(
         y="lower_quarter:Q", y2="upper_quarter:Q"
     )
     medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y="median:Q")
-    longest = max((len(str(value)) for value in order), default=0)
-    step = max(24 * len(groups) + 16, CHARACTER * (longest + 2))  # no label touches the next one
-    width = max(240, len(order) * step)
+    width = max(240, len(order) * max(24 * len(groups) + 16, _label_step(order)))
     return themed(alt.layer(whiskers, quarters, medians).properties(width=width, height=260))
 
 
@@ -193,8 +189,10 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
     )  # fmt: skip
     logarithm = f"log(datum.{drawn.value})"
     most = float(drawn.frame[drawn.value].log().abs().to_numpy().max())
+    # Equally far from pale for a factor and for its inverse.
+    colours = alt.Scale(scheme="purplegreen", domain=[-most, most])
     cells = base.transform_calculate(gain=logarithm).mark_rect().encode(
-        color=alt.Color("gain:Q", scale=_colours(most), legend=None),
+        color=alt.Color("gain:Q", scale=colours, legend=None),
         tooltip=["row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N",
                  alt.Tooltip(f"{drawn.value}:Q", format=".3f", title=drawn.title)],
     )  # fmt: skip
@@ -204,20 +202,12 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
         color=alt.condition(is_strong, alt.value(DIGITS_LIGHT), alt.value(DIGITS_DARK)),
     )
     rows, columns = (drawn.frame[name].unique(maintain_order=True) for name in ("row", "column"))
+    # Titles of rows lie, broken where they have a colon.
+    beside = alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
     chart = alt.layer(cells, digits).properties(
         width=CELL_WIDTH * len(drawn.x_order), height=CELL_HEIGHT * len(drawn.y_order)
     ).facet(
-        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=_beside()),
+        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=beside),
         column=alt.Column("column:N", sort=columns.to_list(), title=None),
     )  # fmt: skip
     return themed(chart)
-
-
-def _beside() -> alt.Header:
-    """Let titles of rows lie, broken where they have a colon."""
-    return alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
-
-
-def _colours(most: float) -> alt.Scale:
-    """Give colours that are equally far from pale for a factor and for its inverse."""
-    return alt.Scale(scheme="purplegreen", domain=[-most, most])

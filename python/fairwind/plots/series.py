@@ -9,17 +9,17 @@ import polars as pl
 
 from fairwind.plots.points import csv_data
 from fairwind.plots.theme import (
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
     are_far_apart,
     group_lines,
+    in_panels,
     inline,
-    panel_facet,
+    numbers,
     quantity_axis,
     themed,
 )
 from fairwind.quantities import RATES, unit_for
-
-PANEL_WIDTH = 220
-"""Of one plot of several, in points."""
 
 FEW_WINDOWS = 60
 """So few windows are marked by points: a single one would be no line, many make a blob."""
@@ -46,13 +46,8 @@ def rate_over_time(
         curves, and the panels' column if there is one; one row per window, curve and replicate.
     title : str
         The measure's name; the unit depends on the largest value.
-    curve : str
-        The column with one line per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
-    order = windows[panels].unique(maintain_order=True).to_list() if panels else []
     greatest = float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0))
     unit, divisor, _ = unit_for([greatest], RATES)
     rate = pl.col(measure) / divisor
@@ -73,18 +68,12 @@ def rate_over_time(
         strokeDash=dash,
         tooltip=[
             alt.Tooltip(f"{curve}:N", title=curve_title or curve),
-            alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
+            "start_s:Q",
+            *numbers("mean", "low", "high"),
         ],
     )
-    chart = alt.layer(band, line).properties(
-        width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 150
-    )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-        if are_far_apart(frame, panels, "high"):
-            chart = chart.resolve_scale(y="independent")
-    return themed(chart)
+    is_own = are_far_apart(frame, panels, "high")
+    return in_panels(alt.layer(band, line), windows, panels, columns, 150, has_own_axes=is_own)
 
 
 def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.TopLevelMixin:
@@ -109,11 +98,7 @@ def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.To
         windows["group"],
         x=alt.X("start_s:Q", title="start of the window / s"),
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("group:N"),
-            alt.Tooltip("start_s:Q"),
-            alt.Tooltip("value:Q", title=title, format=".4g"),
-        ],
+        tooltip=["group:N", "start_s:Q", alt.Tooltip("value:Q", title=title, format=".4g")],
     )
 
 
@@ -144,22 +129,15 @@ def percentile_curves(percentiles: pl.DataFrame, *, title: str, is_time: bool) -
         x=alt.X("value:Q", title=f"{title} / {'ms' if is_time else 'B'}", scale=scale, axis=axis),
         y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
         order=alt.Order("share:Q"),
-        tooltip=[
-            alt.Tooltip("group:N"),
-            alt.Tooltip("value:Q", format=".4g"),
-            alt.Tooltip("share:Q", format=".3f"),
-        ],
+        tooltip=["group:N", *numbers("value"), *numbers("share", form=".3f")],
     )
 
 
 def _by_group(chart: alt.Chart, groups: pl.Series, **encodings: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - channels share no base
     colour, dash = group_lines(groups)
     drawn = chart.encode(color=colour, strokeDash=dash, **encodings)
-    return themed(drawn.properties(width=560, height=260))
+    return themed(drawn.properties(width=PLOT_WIDTH, height=PLOT_HEIGHT))
 
-
-PLOT_HEIGHT = 260
-"""Of a single plot, in points."""
 
 LABEL: dict[str, Any] = {"angle": 270, "dy": -6, "color": "#444444"}
 
@@ -249,7 +227,6 @@ def latency_distribution(
         Where the axis of shares begins: what matters may be the slowest few.
     """
     keys = ["group"] if panels is None else [panels, "group"]
-    order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
     frame = thinned(cumulative(histogram, keys), keys, lowest_share)
     scale, axis = quantity_axis(frame["latency_ms"])
     shares = alt.Scale(domain=[lowest_share, 1])
@@ -262,22 +239,12 @@ def latency_distribution(
             y=alt.Y("share_ratio:Q", title="share of samples", scale=shares),
             color=colour,
             strokeDash=dash,
-            tooltip=[
-                alt.Tooltip("group:N"),
-                alt.Tooltip("latency_ms:Q", format=".4g"),
-                alt.Tooltip("share_ratio:Q", format=".4f"),
-            ],
-        )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH,
-            height=PLOT_HEIGHT if panels is None else 170,
+            tooltip=["group:N", *numbers("latency_ms"), *numbers("share_ratio", form=".4f")],
         )
     )
     if marks is not None:
         chart = alt.layer(_marks(marks, frame, lowest_share), chart)
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
+    return in_panels(chart, histogram, panels, columns, 170)
 
 
 def _marks(

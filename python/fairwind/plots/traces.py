@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import altair as alt
 import polars as pl
@@ -12,6 +12,8 @@ import polars as pl
 from fairwind.plots.points import csv_data, greatest
 from fairwind.plots.theme import themed
 from fairwind.quantities import RATES, SIZES, unit_for
+
+Channel = TypeVar("Channel", alt.Color, alt.Shape)
 
 WIDTH = 820
 """Width of the drawing area, in points."""
@@ -86,22 +88,6 @@ LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
 """Labels of the beginning and end of a connection: text, shifts in points, side."""
 
 
-def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
-    """Draw the time-sequence graph of one flow: turn the wheel or drag to look closer.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Columns ``series``, ``kind``, ``time_s``, ``low``, ``high`` and ``points`` of one flow, as
-        in the table ``traces``.
-    """
-    layers = sequence_layers(points)
-    if not layers:
-        return nothing("no packet of this flow was captured")
-    chart = alt.layer(*layers).properties(width=WIDTH, height=440)
-    return themed(chart.add_params(alt.selection_interval(bind="scales")))
-
-
 def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     """Give the layers of a time-sequence graph, the lowest first.
 
@@ -119,7 +105,8 @@ def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     shown = points.with_columns(pl.col("low", "high") / divisor)
     present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
     signs = [sign for sign, _ in present]
-    colour, shape = _colours(signs), _shapes(signs)
+    colour = _of_kinds(alt.Color, signs, [sign.colour for sign in signs])
+    shape = _of_kinds(alt.Shape, signs, [sign.shape or DASH for sign in signs])
     ends = [end / divisor for end in domain or ()]
     scale = alt.Scale(domain=ends, nice=False) if ends else alt.Scale(zero=False)
     y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=scale)
@@ -192,37 +179,13 @@ def _labels(points: pl.DataFrame, y: alt.Y) -> Iterable[alt.Chart]:
             )
 
 
-def _colours(signs: Sequence[Sign]) -> alt.Color:
-    return alt.Color(
-        "what:N",
-        scale=alt.Scale(
-            domain=[sign.label for sign in signs], range=[sign.colour for sign in signs]
-        ),
-        legend=_legend(),
-    )
-
-
-def _shapes(signs: Sequence[Sign]) -> alt.Shape:
+def _of_kinds(channel: type[Channel], signs: Sequence[Sign], values: Sequence[str]) -> Channel:
     """Give what stands for each kind of point, in the drawing and beside its name."""
-    return alt.Shape(
-        "what:N",
-        scale=alt.Scale(
-            domain=[sign.label for sign in signs],
-            range=[sign.shape or DASH for sign in signs],
-        ),
-        legend=_legend(),
+    legend = alt.Legend(
+        title=None, orient="top", columns=4, labelLimit=260, symbolSize=70, symbolStrokeWidth=1.8
     )
-
-
-def _legend() -> alt.Legend:
-    return alt.Legend(
-        title=None,
-        orient="top",
-        columns=4,
-        labelLimit=260,
-        symbolSize=70,
-        symbolStrokeWidth=1.8,
-    )
+    scale = alt.Scale(domain=[sign.label for sign in signs], range=list(values))
+    return channel("what:N", scale=scale, legend=legend)
 
 
 def time_axis() -> alt.X:
@@ -367,7 +330,10 @@ def _round_trips(rows: pl.DataFrame) -> alt.LayerChart | None:
             x=time_axis(),
             y=alt.Y("low:Q", title=["round-trip time", "/ ms"], scale=alt.Scale(zero=True)),
             y2="high:Q",
-            tooltip=[*_tooltip("least / ms", value="low"), *_values("greatest / ms")],
+            tooltip=[
+                *_tooltip("least / ms", value="low"),
+                alt.Tooltip("high:Q", title="greatest / ms", format=",.4~g"),
+            ],
         )
     )
     return _panel(samples)
@@ -393,13 +359,8 @@ def _panel(*layers: alt.Chart, height: int = PANEL_HEIGHT) -> alt.LayerChart:
 
 
 def _tooltip(title: str, what: str | None = None, value: str = "high") -> list[alt.Tooltip]:
-    named = [] if what is None else [alt.Tooltip(f"{what}:N", title="what")]
     return [
-        *named,
+        *([] if what is None else [alt.Tooltip(f"{what}:N", title="what")]),
         alt.Tooltip("time_s:Q", title="time / s", format=".6f"),
-        *_values(title, value),
+        alt.Tooltip(f"{value}:Q", title=title, format=",.4~g"),
     ]
-
-
-def _values(title: str, value: str = "high") -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{value}:Q", title=title, format=",.4~g")]

@@ -153,6 +153,27 @@ def transfer_times(results: Results) -> pl.DataFrame:
         those that ended, from the flow's start to its finish: ``completion_time_p50_s`` and
         ``completion_time_p90_s``.
     """
+    flows = transfers(results)
+    if flows.is_empty():
+        return flows
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    times = pl.col("completion_time_s").filter("has_ended")
+    return flows.group_by(["cell", "replicate", "seed", *axes, "group"], maintain_order=True).agg(
+        pl.col("has_ended").sum().alias("ended_transfers"),
+        pl.col("finished_s").is_null().sum().alias("unfinished_transfers"),
+        times.quantile(0.5, "linear").alias("completion_time_p50_s"),
+        times.quantile(0.9, "linear").alias("completion_time_p90_s"),
+    )  # fmt: skip
+
+
+def transfers(results: Results) -> pl.DataFrame:
+    """Give the flows that are transfers, one row each; none where the plan has no transfers.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the flows, and ``has_ended``: whether it did after the warm-up.
+    """
     meant = pl.DataFrame(
         list(_groups_of_transfers(results)),
         schema={"cell": pl.UInt32, "group": pl.String, "warm_up_s": pl.Float64},
@@ -160,18 +181,11 @@ def transfer_times(results: Results) -> pl.DataFrame:
     )
     if meant.is_empty():
         return pl.DataFrame()
-    flows = results.flows.with_columns(pl.col("cell").cast(pl.UInt32)).join(
-        meant, on=["cell", "group"], maintain_order="left"
+    flows = results.flows.with_columns(pl.col("cell").cast(pl.UInt32))
+    ended = (pl.col("finished_s") >= pl.col("warm_up_s")).fill_null(value=False)
+    return flows.join(meant, on=["cell", "group"], maintain_order="left").with_columns(
+        ended.alias("has_ended")
     )
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    ended = pl.col("finished_s") >= pl.col("warm_up_s")
-    times = pl.col("completion_time_s").filter(ended)
-    return flows.group_by(["cell", "replicate", "seed", *axes, "group"], maintain_order=True).agg(
-        ended.sum().alias("ended_transfers"),
-        pl.col("finished_s").is_null().sum().alias("unfinished_transfers"),
-        times.quantile(0.5, "linear").alias("completion_time_p50_s"),
-        times.quantile(0.9, "linear").alias("completion_time_p90_s"),
-    )  # fmt: skip
 
 
 def _groups_of_transfers(results: Results) -> Iterator[tuple[int, str, float]]:

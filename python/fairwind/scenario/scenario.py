@@ -25,7 +25,7 @@ from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
 from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
-from fairwind.scenario.plan import Plan, plan_html
+from fairwind.scenario.plan import Plan
 from fairwind.scenario.settings import Setting, flattened, toml_document
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run, or all errors of the scenario."""
-        return shown(lambda: plan_html(self.plan), self.file)
+        return shown(lambda: self.plan._repr_html_(), self.file)
 
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
