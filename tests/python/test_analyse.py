@@ -128,7 +128,7 @@ def test_losses_are_those_of_the_run_but_for_what_was_under_way_at_the_end(run, 
 
 
 def test_the_folder_of_captures_is_compared_with_the_run_in_pairs(run, seen):
-    differences = compare(package.open(run), seen, ["throughput_bits_per_second"])
+    differences = compare(package.open(run), seen, measures=["throughput_bits_per_second"])
     assert set(differences["pairs"]) == {2}
     assert differences["difference"].to_list() == [0] * differences.height
 

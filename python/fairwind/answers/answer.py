@@ -8,7 +8,6 @@ import polars as pl
 
 from fairwind.answers.effects import (
     MARGIN,
-    Place,
     check_margin,
     effects_of,
     missing_effects,
@@ -80,9 +79,9 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     names = short_names(axes)
     answers = tuple(_axis_effect(axis, names[axis.name], same[axis.name], found) for axis in axes)
     undecided = [
-        (names[place.axis.name], effect)
-        for place, effect in found
-        if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
+        (names[axis.name], effect)
+        for axis, effect in found
+        if effect.verdict is EffectVerdict.UNDECIDED and effect.value not in same[axis.name]
     ]
     missing = missing_effects(results)
     closing = (
@@ -141,10 +140,10 @@ def _same_values(results: Results, axis: Axis) -> set[str]:
 
 
 def _axis_effect(
-    axis: Axis, name: str, same: set[str], found: Sequence[tuple[Place, Effect]]
+    axis: Axis, name: str, same: set[str], found: Sequence[tuple[Axis, Effect]]
 ) -> AxisEffect:
     reference, *values = axis.labels
-    effects = [effect for place, effect in found if place.axis is axis]
+    effects = [effect for of, effect in found if of is axis]
     if same == set(values):
         paragraphs = [unchanged_in_words(name, reference, values)]
     else:

@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.compare import is_known
 from fairwind.results import Results, rows_of
-from fairwind.results.summary import GROUPS, TRANSFERS
+from fairwind.results.summary import GROUPS, TRANSFERS, is_known
 from fairwind.results.tidy import ANSWERS, is_of_a_volume
 
 GOODPUT = "goodput_bits_per_second"

@@ -152,20 +152,23 @@ class Results:
         Returns
         -------
         DataFrame
-            One row per cell settings, thing (``table`` and ``name``) and ``measure``: ``mean_a``,
-            ``mean_b``, ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that
-            the measure's name ends in; ``relative_ratio`` (B over A, less 1) with
-            ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` and ``holm_p_value``;
-            ``method``, ``pairs``, ``samples_a`` and ``samples_b``. See `fairwind.compare.compare`.
+            One row per cell settings, thing (``table`` and ``name``: a group, a queue, ...) and
+            ``measure``: ``mean_a``, ``mean_b``, ``difference`` (of the means) with ``low`` and
+            ``high`` (95 % interval), in the unit that the measure's name ends in;
+            ``relative_ratio`` (B over A, less 1) with ``relative_low_ratio`` and
+            ``relative_high_ratio``; ``p_value`` (two-sided, of no difference), ``holm_p_value``
+            (the same, corrected for the number of rows), ``method`` (``log ratio`` or
+            ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
+            ``samples_b``. Interval and p values are missing where all pairs differ by the same
+            amount or ratio, and where one replicate tells of no spread. Along an axis A is the
+            first value, B the one in the axis's own column, behind those of the other axes.
 
         Raises
         ------
         FairwindError
             If the runs have no cell and group in common, or the axis or a measure is not there.
         """
-        frame: pl.DataFrame = module_named("compare").comparison(
-            self, other, by=by, measures=measures
-        )
+        frame: pl.DataFrame = module_named("compare").compare(self, other, by=by, measures=measures)
         return frame
 
     def part(self, name: str) -> Results | None:
