@@ -14,7 +14,7 @@ over all rows that are compared together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -525,14 +525,19 @@ def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
         other = cells_b.get(tuple(sorted(cell.settings.items())))
         if other is None:
             continue
-        first, second = dict(_flat(cell.experiment)), dict(_flat(other.experiment))
-        for key in first | second:
-            values = first.get(key, ABSENT), second.get(key, ABSENT)
-            if values[0] != values[1]:
-                found.setdefault(key, values)
-    found.pop("name", None)
-    found.pop("description", None)
+        found = differing(cell.experiment, other.experiment) | found
     return found
+
+
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Give the key paths with different values in two resolved experiments, and both values."""
+    a, b = dict(_flat(first)), dict(_flat(second))
+    pairs = {key: (a.get(key, ABSENT), b.get(key, ABSENT)) for key in a | b}
+    return {
+        key: both
+        for key, both in pairs.items()
+        if both[0] != both[1] and key not in ("name", "description")
+    }
 
 
 def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:

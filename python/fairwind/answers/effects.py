@@ -43,8 +43,14 @@ def short_names(axes: Sequence[Axis]) -> dict[str, str]:
     return {name: short if counts.count(short) == 1 else name for name, short in last.items()}
 
 
-def _in_words(others: Sequence[tuple[Axis, str]], names: Mapping[str, str]) -> str:
-    return ", ".join(f"{names[axis.name]} {label}" for axis, label in others)
+def context_of(
+    axes: Sequence[Axis], settings: Mapping[str, str], without: Axis | None = None
+) -> str:
+    """Write the values of all axes but one."""
+    names = short_names(axes)
+    return ", ".join(
+        f"{names[one.name]} {settings[one.name]}" for one in axes if one is not without
+    )
 
 
 def check_margin(margin: float) -> None:
@@ -99,7 +105,7 @@ def places_of(results: Results) -> list[Place]:
 
 def _places(results: Results, axis: Axis, mains: Mapping[tuple[str, str], str]) -> list[Place]:
     axes, order = varied_axes(results), [*mains]
-    names, labels = short_names(axes), dict(zip(axis.values, axis.labels, strict=True))
+    labels = dict(zip(axis.values, axis.labels, strict=True))
     cells = {cell.index: cell.settings for cell in results.manifest.plan.cells}
     comparison = Comparison(results, by=axis.name)
     found = []
@@ -109,8 +115,8 @@ def _places(results: Results, axis: Axis, mains: Mapping[tuple[str, str], str]) 
             if main not in mains:
                 continue
             cell, label = pair.a["cell"][0], labels[tables.place[axis.column]]
-            others = [(one, cells[cell][one.name]) for one in axes if one is not axis]
-            place = Place(comparison, label, _in_words(others, names), mains[main], pair)
+            context = context_of(axes, cells[cell], axis)
+            place = Place(comparison, label, context, mains[main], pair)
             found.append((axis.labels.index(label), cell, order.index(main), place))
     return [place for *_, place in sorted(found, key=lambda one: one[:-1])]
 
@@ -133,8 +139,7 @@ def missing_effects(results: Results) -> list[str]:
         for settings in failed:
             label = settings[axis.name]
             values = axis.labels[1:] if label == reference else (label,)
-            others = [(other, settings[other.name]) for other in axes if other is not axis]
-            where = f" at {_in_words(others, names)}" if others else ""
+            where = f" at {context_of(axes, settings, axis)}" if len(axes) > 1 else ""
             found += [f"{names[axis.name]} {value}{where}" for value in values]
     return list(dict.fromkeys(found))
 
