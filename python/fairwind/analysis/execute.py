@@ -21,7 +21,7 @@ import polars as pl
 from fairwind.analysis.core import OTHER, CoreAnalysis
 from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder
 from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
-from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
+from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source, total
 from fairwind.errors import FairwindError
 from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.store import storage_errors
@@ -117,7 +117,7 @@ def analyse_source(
     hint = "free some space, or name a folder on another disk with --out"
     folder = new_folder(out, source, settings, force=force)
     with storage_errors(out, full, hint), folder as keep:
-        before = AnalysisState(0, 0, _total_bytes(source), dict)
+        before = AnalysisState(0, 0, total(taps.bytes for taps in source.taps), dict)
         for taps in source.taps:
             chosen = source.settings_of(taps, settings)
             analysis = CoreAnalysis(taps.sender, taps.receiver, chosen, follow=follow)
@@ -215,12 +215,6 @@ def _is_empty(groups: pl.DataFrame) -> bool:
     """Return whether no group was seen at any point."""
     counted = ("flows", "packets_sent", "packets_received")
     return not any(groups[name].sum() for name in counted)
-
-
-def _total_bytes(source: Source) -> int | None:
-    sizes = [taps.bytes for taps in source.taps]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -118,25 +118,6 @@ TITLES: Mapping[str, str] = {
 """Measures of the summary, in order, with their titles."""
 
 BRIEF = (
-    "packets_sent",
-    "packets_received",
-    "payload_bytes_sent",
-    "payload_bytes_received",
-    "retransmitted_segments",
-    "timeout_segments",
-    "packet_loss_ratio",
-    "estimated_loss_ratio",
-    "rtt_min_s",
-    "ack_latency_p50_s",
-    "ack_latency_p99_s",
-    "ack_latency_max_s",
-    WHILE_OPEN,
-    "limited_by",
-)
-"""Measures of connections that are printed."""
-
-
-DISPENSABLE = (
     "timeout_segments",
     "ack_latency_p50_s",
     "ack_latency_max_s",
@@ -152,13 +133,14 @@ DISPENSABLE = (
     "payload_bytes_received",
     WHILE_OPEN,
 )
-"""Measures of connections in the order in which they are left out of a table that is too wide."""
+"""Measures of connections that are printed, in the order in which they are left out of a table that
+is too wide."""
 
 
 def dispensable_headers(headers: Sequence[str]) -> list[str]:
     """Give the headers that may be left out of a table, the first one first."""
     titles = {header.partition(" / ")[0]: header for header in headers}
-    known = (TITLES[measure].partition(" / ")[0] for measure in DISPENSABLE)
+    known = (TITLES[measure].partition(" / ")[0] for measure in BRIEF)
     return [titles[title] for title in known if title in titles]
 
 

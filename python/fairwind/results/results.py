@@ -21,30 +21,6 @@ from fairwind.results.answer import Answer
 if TYPE_CHECKING:
     import altair as alt
 
-TABLES = (
-    "flows",
-    "groups",
-    "intervals",
-    "latencies",
-    "latency_histogram",
-    "queues",
-    "queue_drops",
-    "queue_loss_runs",
-    "queue_loss_run_lengths",
-    "queue_sojourn_histogram",
-    "queue_backlog_histogram",
-    "slots",
-    "slot_intervals",
-    "queue_events",
-    "fairness",
-    "endpoint",
-    "senders",
-    "lateness",
-    "hosts",
-)
-"""The tables that every run can have, in the order they are shown; captures have more. `fairwind
-columns` tells what their columns mean."""
-
 
 class _Table(cached_property[pl.DataFrame]):
     """A table of a run, read on first use."""
@@ -104,12 +80,12 @@ class Results:
     queue_events = _Table("One row per packet at a queue, if the scenario asked for it.")
     fairness = _Table("Fairness indices of goodput.")
     endpoint = _Table("Sampled state of the senders, if the scenario asked for it.")
+    senders = _TableIfAny("Limits of data senders; None of runs without this table.")
     lateness = _Table("Lateness of the router, one row per run; only of runs in real time.")
     hosts = _Table("Lateness of the applications, one row per host; only of runs in real time.")
     control_complaints = _TableIfAny("Faults of congestion controls; None if there are none.")
-    resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
     remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
-    senders = _TableIfAny("Limits of data senders; None of runs without this table.")
+    resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
 
     def answer(self, margin: float | None = None) -> Answer | None:
         """Give what the axes of the run do to the main measure of each group of flows.
@@ -314,6 +290,11 @@ class Results:
         """Show name, extent and main measures in a notebook."""
         summary = module_named("notebook.summary")
         return shown(lambda: summary.results_html(self), f"Results({self.folder})")
+
+
+TABLES = tuple(name for name, one in vars(Results).items() if isinstance(one, _Table | _TableIfAny))
+"""The tables that a run can have, in the order they are shown; captures have more. `fairwind
+columns` tells what their columns mean."""
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:
