@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -147,8 +147,7 @@ def when(text: str, option: str) -> When:
             raise _no_instant(text, option) from error
         whole = at if at.tzinfo else at.replace(tzinfo=UTC)
         since = whole - datetime(1970, 1, 1, tzinfo=UTC)
-        seconds = since.days * 86_400 + since.seconds
-        return When(seconds * 10**9 + since.microseconds * 1000, is_absolute=True)
+        return When(since // timedelta(microseconds=1) * 1000, is_absolute=True)
     try:
         return When(span_ns(text, option))
     except FairwindError as error:

@@ -88,7 +88,7 @@ class Results:
     resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
 
     def answer(self, margin: float | None = None) -> Answer | None:
-        """Give what the axes of the run do to the main measure of each group of flows.
+        """Give what the axes of the run do to the main measure of each group, and shares of links.
 
         Parameters
         ----------
@@ -99,8 +99,9 @@ class Results:
         Returns
         -------
         Answer or None
-            In words (``paragraphs``) and numbers (``effects``); None where the run has no axis of
-            several values. See `docs/guides/comparisons.md`.
+            In words (``paragraphs``) and numbers (``effects``, ``shares``); None where the run has
+            no axis of several values and no greedy groups that share a bottleneck. See
+            `docs/guides/comparisons.md`.
         """
         answer: Answer | None = module_named("answers").answer_of(self, margin)
         return answer
