@@ -105,7 +105,8 @@ def test_axis_without_any_effect_is_said(tmp_path):
     grid = variants(names=("TCP", "mFR"))  # the made-up numbers do not know it
     answer = answer_of(run(grid, tmp_path))
     assert answer.axes[0].is_without_effect
-    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"]),)
+    reason = "both values resolve to the same settings"
+    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"], reason),)
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
@@ -143,7 +144,10 @@ def test_one_different_number_anywhere_is_an_effect(tmp_path, monkeypatch, rows)
 def test_value_without_effect_beside_others_is_said(tmp_path):
     answer = answer_of(run(variants(names=("TCP", "mFR", "LT")), tmp_path))
     assert not answer.axes[0].is_without_effect
-    assert answer.paragraphs[0] == "variant mFR (against TCP): nothing changed in any run."
+    assert answer.paragraphs[0] == (
+        "variant mFR (against TCP): nothing changed in any run: both values resolve to the same "
+        "settings."
+    )
 
 
 @pytest.mark.parametrize(

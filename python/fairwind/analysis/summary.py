@@ -108,6 +108,7 @@ TITLES: Mapping[str, str] = {
     "application_limited_ratio": "application limits / %",
     "receiver_limited_ratio": "receiver limits / %",
     "congestion_limited_ratio": "congestion limits / %",
+    "limited_by": "limited by",
     "attempts": "connection attempts",
     "completed": "completed",
     "unanswered": "unanswered",
@@ -117,30 +118,13 @@ TITLES: Mapping[str, str] = {
 """Measures of the summary, in order, with their titles."""
 
 BRIEF = (
-    "packets_sent",
-    "packets_received",
-    "payload_bytes_sent",
-    "payload_bytes_received",
-    "retransmitted_segments",
-    "timeout_segments",
-    "packet_loss_ratio",
-    "estimated_loss_ratio",
-    "rtt_min_s",
-    "ack_latency_p50_s",
-    "ack_latency_p99_s",
-    "ack_latency_max_s",
-    WHILE_OPEN,
-)
-"""Measures of connections in the narrow table."""
-
-
-DISPENSABLE = (
     "timeout_segments",
     "ack_latency_p50_s",
     "ack_latency_max_s",
     "estimated_loss_ratio",
     "retransmitted_segments",
     "rtt_min_s",
+    "limited_by",
     "packets_sent",
     "ack_latency_p99_s",
     "packet_loss_ratio",
@@ -149,13 +133,14 @@ DISPENSABLE = (
     "payload_bytes_received",
     WHILE_OPEN,
 )
-"""Measures of connections in the order in which they are left out of a table that is too wide."""
+"""Measures of connections that are printed, in the order in which they are left out of a table that
+is too wide."""
 
 
 def dispensable_headers(headers: Sequence[str]) -> list[str]:
     """Give the headers that may be left out of a table, the first one first."""
     titles = {header.partition(" / ")[0]: header for header in headers}
-    known = (TITLES[measure].partition(" / ")[0] for measure in DISPENSABLE)
+    known = (TITLES[measure].partition(" / ")[0] for measure in BRIEF)
     return [titles[title] for title in known if title in titles]
 
 
@@ -198,7 +183,7 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
     if scope == "connection" and "observed_s" in rows.columns:
-        rows = rows.with_columns(_while_open().alias(WHILE_OPEN))
+        rows = rows.with_columns(_while_open().alias(WHILE_OPEN), _limit().alias("limited_by"))
     name = pl.col("group" if scope == "group" else "name").alias("name")
     measures = [
         measure
@@ -236,9 +221,25 @@ def _while_open() -> pl.Expr:
     return pl.when(life > 0).then(pl.col("payload_bytes_read").cast(pl.Float64) * 8.0 / life)
 
 
+LIMITS = {
+    "application": pl.col("idle_ratio") + pl.col("application_limited_ratio"),
+    "receiver window": pl.col("receiver_limited_ratio"),
+    "congestion window": pl.col("congestion_limited_ratio"),
+}
+"""Parts of a connection's time in which something limited its sender."""
+
+
+def _limit() -> pl.Expr:
+    """Name what limited a sender for most of the time; unknown where it was not seen leaving."""
+    most = pl.max_horizontal(*LIMITS.values())
+    name = pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in LIMITS.items())
+    text = pl.format("{} {} %", name, (100 * most).round(0).cast(pl.Int64))
+    return pl.when(pl.col("packets_sent").is_not_null()).then(text)
+
+
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:
     names = other.collect_schema().names()
-    known = [*TITLES, "observed_s"]
+    known = [*TITLES, "observed_s", "idle_ratio"]
     wanted = [name for name in known if name in names and name not in rows.columns]
     other = other.filter(*(pl.col(name) == value for name, value in table.rows.items()))
     keys = rows.select(table.key).lazy()

@@ -333,7 +333,7 @@ def compare(
     """
     from fairwind.cli import comparisons
 
-    sides = comparisons.Sides.of(first, second, by)
+    sides = comparisons.comparison_of(first, second, by)
     comparisons.run_comparison(sides, measures, conditions or (), junit, output)
 
 

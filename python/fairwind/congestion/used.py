@@ -13,7 +13,14 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from fairwind import _core
 from fairwind.congestion.identity import NoDigestError, digest_of
-from fairwind.congestion.sources import ENDPOINTS_OWN, BuiltIn, Own, built_in_named, own_named
+from fairwind.congestion.sources import (
+    ENDPOINTS_OWN,
+    BuiltIn,
+    Own,
+    built_in_named,
+    own_named,
+    translated,
+)
 from fairwind.errors import FairwindError
 
 ControlClass: TypeAlias = type[Any]
@@ -287,10 +294,8 @@ def _parameters(
         return _of_class(name, classes[name])
     if (own := own_named(name)) is None:
         return False, {}
-    try:
+    with translated():
         rows = _core.control_parameters(own.library)
-    except _core.ControlError as error:
-        raise FairwindError(str(error)) from error
     found = {}
     for parameter, c_type, default, least, largest in rows:
         is_bool = c_type in ("bool", "_Bool")

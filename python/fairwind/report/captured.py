@@ -21,7 +21,7 @@ from fairwind.results import Results
 LAYERS = {
     "network": "network",
     "transport": "transport: with repairs",
-    "application": "application: in order",
+    "application": "in-order delivery",
 }
 """Layers of delay as panels call them, from the lowest."""
 
@@ -71,9 +71,9 @@ def _delays(results: Results) -> Iterator[Figure]:
         caption=(
             "Time from the first departure of bytes, beyond the smallest network delay of the "
             "same flow: to the arrival of the packet (network), to the first arrival of the "
-            "bytes (transport), to the arrival of all bytes before them as well (application). "
-            "Each byte is a sample; drift between the clocks is taken off; less than 0.1 ms "
-            "is drawn as 0.1 ms."
+            "bytes (transport), to the arrival of all bytes before them as well (in-order "
+            "delivery). Each byte is a sample; drift between the clocks is taken off; less than "
+            "0.1 ms is drawn as 0.1 ms."
         ),
         chart=tail_distribution(
             buckets.sort(order, maintain_order=True),

@@ -44,9 +44,8 @@ def latency_under_load(results: Results) -> pl.DataFrame:
         row["idle_s"] = idle_s
         for name, column in QUANTILES.items():
             values = measured[column].cast(pl.Float64).drop_nulls().to_numpy()
-            interval = mean_interval(values).row()
-            bounds = {"mean": f"{name}_s", "low": f"{name}_low_s", "high": f"{name}_high_s"}
-            row |= {bounds[key]: value for key, value in interval.items() if key in bounds}
+            one = mean_interval(values)
+            row |= {f"{name}_s": one.estimate, f"{name}_low_s": one.low, f"{name}_high_s": one.high}
         rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None)) if rows else frame
