@@ -6,32 +6,23 @@ import math
 import sys
 import textwrap
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import check_margin
-from fairwind.answers.until import MOST_SEEDS, Growth, Look
+from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
 from fairwind.cli.output import (
     OutputFormat,
     line_width,
-    log,
     log_left_out,
     print_fitted,
     print_json,
 )
-from fairwind.cli.progress import shown_progress
-from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
-from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
-from fairwind.execution.admission import counted, one_of
-from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio, percent, percent_interval
 from fairwind.results import Results, tidy_overview
 from fairwind.scenario import Scenario
@@ -76,48 +67,13 @@ def planned_growth(scenario: Scenario, growth: Growth, planned: PlannedRun) -> P
     """Give what a run may come to that adds seeds, from what it begins with."""
     base = planned.plan
     most = scenario.with_settings({"repeat": max(growth.most_seeds, base.replicates)}).plan
-    settings = None if planned.settings is None else replace(planned.settings, grown_from=base)
-    return PlannedRun(most, settings, is_bound=True)
+    return PlannedRun(most, replace(planned.settings, grown_from=base), is_bound=True)
 
 
-def execute_until_decided(
-    scenario: Scenario,
-    engine: Engine,
-    growth: Growth,
-    *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    is_live: bool = False,
-) -> Results:
-    """Run a scenario, adding seeds, with progress, looks and warnings on standard error."""
-    base = scenario.check()
-    for warning in base.warnings:
-        log(f"warning: {warning}")
-    with shown_progress(Console(stderr=True), is_live=is_live) as show:
-        results = scenario.run_until_decided(
-            engine,
-            RunSettings(jobs, out, force),
-            growth,
-            show,
-            lambda look: log(look_in_words(look, growth)),
-        )
-    done = results.manifest.plan.runs - len(results.failures)
-    log(f"{counted(done, one_of(engine))}; tables: {results.folder}")
-    print_warnings(results, printed=base.warnings)
-    return results
-
-
-def look_in_words(look: Look, growth: Growth) -> str:
-    """Report what a look found, and what follows."""
-    count = len(look.answer.undecided)
-    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
-    if not count:
-        return f"{counted(look.seeds, 'seed')}: everything is decided"
-    end = ""
-    if look.is_last:
-        end = f"; stopped at --most-seeds {growth.most_seeds}"
-    return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
+def is_undecided(results: Results) -> bool:
+    """Return whether a run leaves effects that more seeds may decide."""
+    answer = answer_of(results)
+    return answer is not None and bool(answer.undecided)
 
 
 def print_run(

@@ -16,6 +16,7 @@ from fairwind.cli.init import init
 from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model import app as model
 from fairwind.cli.output import (
+    ExitCode,
     Format,
     OutputFormat,
     Wide,
@@ -39,8 +40,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to "
     "standard error. Exit codes: 0 success, 1 some simulations or scripts failed, 2 "
-    "wrong usage or input, 3 a condition of a comparison failed, 4 one is undecided, 130 "
-    "interrupted.",
+    "wrong usage or input, 3 a condition of a comparison failed, 4 one, or an effect of a run "
+    "--until-decided, is undecided, 130 interrupted.",
 )
 
 app.add_typer(congestion, name="congestion")
@@ -78,7 +79,8 @@ UntilDecided = Annotated[
     bool,
     typer.Option(
         "--until-decided",
-        help="Add seeds until every effect of the axes is decided; what is there already is kept.",
+        help="Add seeds until every effect of the axes is decided; what is there already is kept. "
+        "Exit code 4 if some are undecided at the bound.",
     ),
 ]
 MostSeeds = Annotated[
@@ -155,7 +157,6 @@ def run(
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
-    from fairwind.answers.answer import keep_margin
     from fairwind.cli import answers, runs
     from fairwind.execution.execute import RunSettings
 
@@ -163,16 +164,19 @@ def run(
     planned = PlannedRun(plan, RunSettings(jobs, out, force))
     if until_decided:
         planned = answers.planned_growth(chosen, growth, planned)
-    approve([planned], engine, jobs, is_approved=yes)
-    if until_decided:
-        results = answers.execute_until_decided(
-            chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
-        )
-    else:
-        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
-        keep_margin(results, growth.margin)
+    approve([planned], engine, is_approved=yes)
+    results = runs.execute(
+        chosen,
+        engine,
+        RunSettings(jobs, out, force),
+        growth,
+        is_growing=until_decided,
+        is_live=live,
+    )
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
+    if until_decided and answers.is_undecided(results):
+        raise typer.Exit(ExitCode.UNDECIDED)
 
 
 app.command()(check)
@@ -230,26 +234,22 @@ def study(
 ) -> None:
     """Run a study, judge its claims, and write its report."""
     from fairwind.cli import runs
+    from fairwind.execution.execute import RunSettings
 
     if name is None:
         runs.print_studies(output)
         return
-    wanted = form or ("reduced" if reduced else "full")
-    pairs = settings_of(settings or ())
-    files = runs.ReportFiles(has_figures=figures)
     runs.run_study(
         name,
         on,
-        wanted,
-        pairs,
-        jobs=jobs,
-        out=out,
-        force=force,
+        form or ("reduced" if reduced else "full"),
+        settings_of(settings or ()),
+        RunSettings(jobs, out, force),
+        runs.ReportFiles(has_figures=figures),
+        output,
+        is_wide=wide,
         is_approved=yes,
         is_live=live,
-        output=output,
-        is_wide=wide,
-        files=files,
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
+from fairwind.answers.until import Growth, Look
 from fairwind.cli.check import PlannedRun, approve
 from fairwind.cli.output import (
     ExitCode,
@@ -26,7 +27,7 @@ from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import counted, duration_in_words, one_of
-from fairwind.execution.execute import RunSettings, RunState, folder_of, run_plan
+from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure, unvalidated
 from fairwind.report.page import write_report
@@ -48,15 +49,14 @@ VERDICTS = ("claim", "verdict", "part", "evidence")
 def execute(
     scenario: Scenario,
     engine: Engine,
+    settings: RunSettings,
+    growth: Growth | None = None,
     *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    study: str | None = None,
+    is_growing: bool = False,
     is_live: bool = False,
 ) -> Results:
-    """Run a scenario with its progress, warnings and results on standard error."""
-    plan = scenario.check()
+    """Run a scenario with its progress, looks, warnings and results on standard error."""
+    plan, growth = scenario.check(), growth or Growth()
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
@@ -66,82 +66,78 @@ def execute(
             nonlocal resumed
             if resumed is None:
                 _print_expected_time(state)
-            resumed = state.resumed
+            # What a growing run resumes later are its own simulations.
+            if resumed is None or not is_growing:
+                resumed = state.resumed
             show(state)
 
-        results = run_plan(plan, engine, RunSettings(jobs, out, force, study), on_progress)
+        def on_look(look: Look) -> None:
+            log(look_in_words(look, growth))
+
+        results = scenario.run_on(
+            engine, settings, growth, on_progress, on_look, is_growing=is_growing
+        )
     again = f", {resumed} of them resumed" if resumed else ""
-    done = counted(plan.runs - len(results.failures), one_of(engine))
-    log(f"{done}{again}; tables: {results.folder}")
+    done = results.manifest.plan.runs - len(results.failures)
+    log(f"{counted(done, one_of(engine))}{again}; tables: {results.folder}")
     if captures := results.captures:
         log(f"captures: {counted(len(captures), 'file')}, the first: {captures[0]}")
     print_warnings(results, printed=plan.warnings)
     return results
 
 
+def look_in_words(look: Look, growth: Growth) -> str:
+    """Report what a look found, and what follows."""
+    count = len(look.answer.undecided)
+    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
+    if not count:
+        return f"{counted(look.seeds, 'seed')}: everything is decided"
+    end = f"; stopped at --most-seeds {growth.most_seeds}" if look.is_last else ""
+    return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
+
+
 def run_study(
     name: str,
     on: str,
     form: str,
-    settings: Mapping[str, str],
-    *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    output: OutputFormat,
+    keys: Mapping[str, str],
+    settings: RunSettings,
     files: ReportFiles,
-    is_wide: bool = False,
-    is_approved: bool = False,
-    is_live: bool = False,
+    output: OutputFormat,
+    *,
+    is_wide: bool,
+    is_approved: bool,
+    is_live: bool,
 ) -> None:
-    """Run all parts of a study's form that the settings leave, judge its claims, report."""
+    """Run all parts of a study's form that the keys leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
     if "kernel" in engine.versions():
         form = chosen.form_on_kernel(form)
-    if engine.is_real_time:
-        jobs = jobs or chosen.kernel_jobs
+    jobs = settings.jobs or (chosen.kernel_jobs if engine.is_real_time else None)
+    settings = replace(settings, jobs=jobs, study=chosen.name)
     leading, further = chosen.scenario(form), chosen.further_scenarios(form)
-    first, *others = meant_for([one.text for one in (leading, *further.values())], settings)
-    leading = leading.with_settings(settings if first is None else first)
+    first, *others = meant_for([one.text for one in (leading, *further.values())], keys)
+    leading = leading.with_settings(keys if first is None else first)
     parts = {
         part: scenario.with_settings(meant)
         for (part, scenario), meant in zip(further.items(), others, strict=True)
         if meant is not None
     }
+    folder = folder_of(leading.check(), engine, settings)
+    places = {part: replace(settings, out=part_folder(folder, part), study=None) for part in parts}
     # Check all parts before the first one runs.
-    planned = _planned_study(leading, parts, engine, RunSettings(jobs, out, force, chosen.name))
-    approve(planned, engine, jobs, is_approved=is_approved)
-    results = execute(
-        leading, engine, jobs=jobs, out=out, force=force, study=chosen.name, is_live=is_live
-    )
-    for part, scenario in parts.items():
+    planned = [PlannedRun(parts[part].check(), place) for part, place in places.items()]
+    approve([PlannedRun(leading.check(), settings), *planned], engine, is_approved=is_approved)
+    results = execute(leading, engine, settings, is_live=is_live)
+    for part, place in places.items():
         log(f"part {part}:")
-        folder = part_folder(results.folder, part)
-        execute(scenario, engine, jobs=jobs, out=folder, force=force, is_live=is_live)
+        execute(parts[part], engine, place, is_live=is_live)
     for part in (part for part in further if part not in parts):
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output, is_wide=is_wide)
     _report(results, files, chosen.figures(results), claims)
     exit_by_failures(results)
-
-
-def _planned_study(
-    leading: Scenario, parts: Mapping[str, Scenario], engine: Engine, settings: RunSettings
-) -> list[PlannedRun]:
-    """Check all parts of a study, and give what they run and where."""
-    plan = leading.check()
-    folder = folder_of(plan, engine, settings)
-    return [
-        PlannedRun(plan, settings),
-        *(
-            PlannedRun(
-                scenario.check(),
-                RunSettings(settings.jobs, part_folder(folder, part), settings.force),
-            )
-            for part, scenario in parts.items()
-        ),
-    ]
 
 
 def _print_expected_time(state: RunState) -> None:
