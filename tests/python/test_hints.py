@@ -13,7 +13,6 @@ from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.report import page
 from fairwind.report.page import write_report
-from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from made_up import ScriptedEngine, plan
 
@@ -81,6 +80,6 @@ def test_shell_of_an_ordinary_user_names_sudo(monkeypatch):
 
     monkeypatch.setattr(_core, "run_shell", refused)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    chosen = Scenario("the path", path_scenario(PathOptions(rate="1 Mbit/s", rtt="10 ms")))
+    chosen = path_scenario(PathOptions(rate="1 Mbit/s", rtt="10 ms"))
     with pytest.raises(FairwindError, match=r"(?s)requires root.*sudo .*fairwind.* shell"):
         run_shell(chosen.plan, ShellSettings(("true",)), None)

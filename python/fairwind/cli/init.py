@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from fairwind.cli.output import log
+from fairwind.cli.settings import by_option
 from fairwind.engine.core import ScenarioError, scenario_schema
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.quantities import parse_seconds, time_in_words
@@ -148,15 +149,9 @@ def _plan(text: str, answers: Answers) -> Plan:
     try:
         return Scenario("the answers", text).check()
     except ScenarioError as error:
-        lines = []
-        for found in error.errors:
-            option = {"path.rate": "--rate", "path.rtt": "--rtt"}.get(found["key"])
-            value = answers.rate if option == "--rate" else answers.rtt
-            name = f"{option} {value}" if option else found["key"]
-            lines.append(f"{name}: {found['rule']}")
-        raise FairwindError(
-            "\n".join(dict.fromkeys(lines)), "for example --rate '10 Mbit/s' --rtt '50 ms'"
-        ) from error
+        options = {"path.rate": ("--rate", answers.rate), "path.rtt": ("--rtt", answers.rtt)}
+        hint = "for example --rate '10 Mbit/s' --rtt '50 ms'"
+        raise by_option(error, options.get, hint) from error
 
 
 def _write_schema(file: Path, *, is_approved: bool) -> None:

@@ -26,10 +26,11 @@ from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
-from fairwind.execution.admission import counted, duration_in_words, one_of
+from fairwind.execution.admission import one_of
 from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure, unvalidated
+from fairwind.quantities import counted, time_in_words
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import (
@@ -145,7 +146,7 @@ def _print_expected_time(state: RunState) -> None:
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return
-    duration = duration_in_words(state.expected_s)
+    duration = time_in_words(state.expected_s)
     jobs = "one at a time" if state.jobs == 1 else f"{state.jobs} at a time"
     log(f"{counted(missing, 'run')} in real time, {jobs}: about {duration}")
     if state.jobs > 1:

@@ -116,21 +116,6 @@ def plan_seconds(plan: Plan, jobs: int = 1) -> float:
     return expected_seconds((cell for cell in plan.cells for _ in plan.seeds), jobs)
 
 
-def duration_in_words(seconds: float) -> str:
-    """Format a rounded duration."""
-    minutes = seconds / 60
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    return f"{minutes / 60:.1f} h"
-
-
 def one_of(engine: Engine) -> str:
     """Name what an engine does once for each cell and seed."""
     return "run" if engine.is_real_time else "simulation"
-
-
-def counted(number: int, thing: str) -> str:
-    """Format a number of things: ``1 run``, ``2 runs``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

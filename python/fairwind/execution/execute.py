@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,7 +62,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class RunningCell:
-    """One simulation under way.
+    """One simulation that is queued or under way.
 
     Attributes
     ----------
@@ -117,15 +117,6 @@ class RunState:
 
 
 @dataclass
-class _Work:
-    """One simulation that is queued or under way."""
-
-    cell: Cell
-    replicate: int
-    progress: CellProgress
-
-
-@dataclass
 class _Execution:
     """The changing state of one run, touched by the calling thread only."""
 
@@ -133,20 +124,18 @@ class _Execution:
     plan: Plan
     engine: Engine
     jobs: int
-    missing: list[_Work] = field(default_factory=list)
+    missing: list[RunningCell] = field(default_factory=list)
     stored: int = 0
     failures: list[Failure] = field(default_factory=list)
-    pending: dict[Future[None], _Work] = field(default_factory=dict)
+    pending: dict[Future[None], RunningCell] = field(default_factory=dict)
     submitted: int = 0
     warnings: list[str] = field(default_factory=list)
 
     def find_missing(self) -> None:
         """Note what the folder does not hold yet."""
         self.missing = [
-            _Work(cell, replicate, self.engine.new_progress())
-            for cell in self.plan.cells
-            for replicate in range(len(self.plan.seeds))
-            if not cell_folder(self.out, cell.index, replicate).is_dir()
+            RunningCell(cell, replicate, self.engine.new_progress())
+            for cell, replicate in _missing(self.out, self.plan)
         ]
 
     @property
@@ -166,17 +155,14 @@ class _Execution:
             failed=len(self.failures),
             fraction=min(1.0, (done + parts) / to_do) if to_do else 1.0,
             jobs=self.jobs,
-            expected_s=self._expected_s() if self.engine.is_real_time else None,
-            warnings=tuple(self.warnings),
-            running=tuple(
-                RunningCell(work.cell, work.replicate, work.progress)
-                for future, work in self.pending.items()
-                if future.running()
+            expected_s=(
+                expected_seconds((work.cell for work in self.missing), self.jobs)
+                if self.engine.is_real_time
+                else None
             ),
+            warnings=tuple(self.warnings),
+            running=tuple(work for future, work in self.pending.items() if future.running()),
         )
-
-    def _expected_s(self) -> float:
-        return expected_seconds((work.cell for work in self.missing), self.jobs)
 
 
 def run_plan(
@@ -241,13 +227,17 @@ def missing_cells(plan: Plan, engine: Engine, settings: RunSettings) -> list[Cel
         One for each simulation: a cell with several replicates may be there several times.
     """
     out = folder_of(plan, engine, settings)
-    is_there = (out / MANIFEST).exists() and _takes_up(out, manifest_of(plan, engine, settings))
-    return [
-        cell
-        for cell in plan.cells
-        for replicate in range(len(plan.seeds))
-        if not (is_there and cell_folder(out, cell.index, replicate).is_dir())
-    ]
+    if (out / MANIFEST).exists() and _takes_up(out, manifest_of(plan, engine, settings)):
+        return [cell for cell, _ in _missing(out, plan)]
+    return [cell for cell in plan.cells for _ in plan.seeds]
+
+
+def _missing(out: Path, plan: Plan) -> Iterator[tuple[Cell, int]]:
+    """Find the cells and replicates that a folder does not hold."""
+    for cell in plan.cells:
+        for replicate in range(len(plan.seeds)):
+            if not cell_folder(out, cell.index, replicate).is_dir():
+                yield cell, replicate
 
 
 def _takes_up(out: Path, manifest: Manifest) -> bool:
@@ -312,7 +302,7 @@ def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
         execution.pending[future] = work
 
 
-def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:
+def _run_one(out: Path, plan: Plan, engine: Engine, work: RunningCell) -> None:
     """Run and store one simulation; called on a worker thread."""
     seed = plan.seeds[work.replicate]
     with new_cell(out, work.cell.index, work.replicate) as folder:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fairwind.errors import FairwindError
-from fairwind.folder.store import write_file
+from fairwind.folder.store import damaged, write_file
 
 LOOKS = "looks.json"
 
@@ -70,8 +69,5 @@ def _read(out: Path) -> tuple[list[int], float | None]:
     except FileNotFoundError:
         return [], None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FairwindError(
-            f"{path} is damaged and cannot be read",
-            "run the scenario again into a new folder, or restore the file from a copy",
-        ) from error
+        raise damaged(path) from error
     return [int(seeds) for seeds in looks], margin
