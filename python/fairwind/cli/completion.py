@@ -6,23 +6,17 @@ A shell asks at every press of a key, so nothing here imports more than a list o
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 
-class Shell(StrEnum):
-    """Shells that completion is written for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"],
+        typer.Argument(metavar="bash|zsh|fish", help="The shell."),
+    ],
 ) -> None:
     """Print the completion script of a shell; --install-completion installs it.
 
@@ -31,7 +25,7 @@ def completion(
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(
-        prog_name="fairwind", complete_var="_FAIRWIND_COMPLETE", shell=shell.value
+        prog_name="fairwind", complete_var="_FAIRWIND_COMPLETE", shell=shell
     )
     sys.stdout.write(f"{script}\n")
 

@@ -39,10 +39,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name in scenarios.")]
 
 
 @app.command("list")
-def list_(
-    *,
-    output: Format = OutputFormat.TABLE,
-) -> None:
+def list_(*, output: Format = OutputFormat.TABLE) -> None:
     """List congestion controls, and those that the running kernel has loaded.
 
     The column `loaded` is empty for controls that no kernel can have, and without Linux.

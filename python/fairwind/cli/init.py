@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,26 +26,9 @@ from fairwind.scenario.template import (
     scenario_text,
 )
 
-
-class WorkloadName(StrEnum):
-    """What can be studied: the keys of `WORKLOADS`."""
-
-    THIN = "thin"
-    GREEDY = "greedy"
-    REQUESTS = "requests"
-    WEB = "web"
-    TRANSFERS = "transfers"
-
-
-class ComparisonName(StrEnum):
-    """What can be compared: the keys of `COMPARISONS`."""
-
-    QUEUE = "queue"
-    LENGTH = "length"
-    CONGESTION = "congestion"
-    RTT = "rtt"
-    NONE = "none"
-
+WorkloadName = Literal["thin", "greedy", "requests", "web", "transfers"]
+ComparisonName = Literal["queue", "length", "congestion", "rtt", "none"]
+"""What can be studied and compared: the keys of `WORKLOADS` and `COMPARISONS`."""
 
 File = Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario to write.")]
 Workload = Annotated[
@@ -95,12 +77,10 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _chosen(
-    given: StrEnum | None, question: str, answers: Mapping[str, InitChoice], usual: str
-) -> str:
+def _chosen(given: str | None, question: str, answers: Mapping[str, InitChoice], usual: str) -> str:
     """Give an answer from a list: that of the option, of the person, or the usual one."""
     if given is not None:
-        return given.value
+        return given
     if not _is_terminal():
         return usual
     log(question)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -44,13 +44,8 @@ class Table(StrEnum):
     CARRIED = "carried"
 
 
-class LawName(StrEnum):
-    """Solutions of the start-up equation, as in `fairwind.models.dama.Law`."""
-
-    SLIDE = "slide"
-    STRICT = "strict"
-    TWO_ROOT = "two-root"
-    EXACT = "exact"
+LawName = Literal["slide", "strict", "two-root", "exact"]
+"""Solutions of the start-up equation, as in `fairwind.models.dama.Law`."""
 
 
 MOST_TIMES = 1000.0
@@ -158,7 +153,7 @@ def dama(
     within: Within = "20 s",
     chosen: Tables = None,
     picture: Picture = None,
-    law: Drawn = LawName.EXACT,
+    law: Drawn = "exact",
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print how TCP starts up over a link whose capacity is assigned on demand.
@@ -168,11 +163,12 @@ def dama(
     platform, with inferred periods.
     """
     from fairwind.models.dama import DemandAssignedLink
-    from fairwind.models.errors import positive
+    from fairwind.models.errors import ModelWarning, positive
     from fairwind.plots import save
 
     _check(multipliers, picture)
-    with _printed_warnings(), _errors_by_option():
+    warnings.simplefilter("always", ModelWarning)
+    with _errors_by_option():
         texts = {
             "rtt_s": (rtt, parse_seconds),
             "frame_s": (frame, parse_seconds),
@@ -193,7 +189,7 @@ def dama(
         )
         cases = Cases(link, initial_windows, multipliers, volumes, within_s)
         usual = [Table.COMPLETION] if output is OutputFormat.CSV else list(Table)
-        _print(cases.frames(chosen or usual), output)
+        _print({name: cases.frame(name) for name in dict.fromkeys(chosen or usual)}, output)
         if picture is not None:
             save(cases.picture(law), picture)
             sys.stderr.write(f"picture: {picture}\n")
@@ -209,11 +205,8 @@ class Cases:
     volumes: Sequence[float]
     within_s: float
 
-    def frames(self, names: Sequence[Table]) -> dict[Table, pl.DataFrame]:
-        """Compute tables."""
-        return {name: self._frame(name) for name in dict.fromkeys(names)}
-
-    def _frame(self, name: Table) -> pl.DataFrame:
+    def frame(self, name: Table) -> pl.DataFrame:
+        """Compute a table."""
         from fairwind.models.dama import tables
 
         link, initials, multipliers = self.link, self.initial_windows, self.multipliers
@@ -234,7 +227,7 @@ class Cases:
         from fairwind import plots
         from fairwind.models.dama import Law, curves
 
-        law = Law(law_name.value)
+        law = Law(law_name)
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
         return plots.curve_panels(
             [
@@ -305,33 +298,13 @@ def _with_options(text: str) -> str:
 def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
     match output:
         case OutputFormat.JSON:
-            print_json({str(name): frame.to_dicts() for name, frame in frames.items()})
+            print_json({name: frame.to_dicts() for name, frame in frames.items()})
         case OutputFormat.CSV:
             for frame in frames.values():
                 print_frame(frame, output)
         case OutputFormat.TABLE:
-            sys.stdout.write("\n".join(LAYOUTS[name](frame) for name, frame in frames.items()))
-
-
-LAYOUTS: dict[Table, Callable[[pl.DataFrame], str]] = {
-    Table.LINK: model_tables.link_text,
-    Table.GROWTH: model_tables.growth_text,
-    Table.MULTIPLIERS: model_tables.multipliers_text,
-    Table.COMPLETION: model_tables.completion_text,
-    Table.CARRIED: model_tables.carried_text,
-}
-
-
-@contextmanager
-def _printed_warnings() -> Iterator[None]:
-    """Print each warning of the model once, on standard error."""
-    from fairwind.models.errors import ModelWarning
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        sys.stderr.write(f"warning: {text}\n")
+            texts = (model_tables.LAYOUTS[name](frame) for name, frame in frames.items())
+            sys.stdout.write("\n".join(texts))
 
 
 Segments = Annotated[

@@ -108,17 +108,14 @@ NOTE = TextColumn("{task.fields[note]}")
 @contextmanager
 def _bar(console: Console, description: str, *columns: ProgressColumn) -> Iterator[Update]:
     """Show a bar on a terminal while the block lasts; it yields what updates the bar."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *columns,
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
+    with _columns(console, *columns, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(description, total=None, note="")
         yield lambda **changed: bar.update(task, **changed)
+
+
+def _columns(console: Console, *columns: ProgressColumn, **settings: bool) -> Progress:
+    first = (TextColumn("{task.description}"), BarColumn())
+    return Progress(*first, *columns, console=console, **settings)
 
 
 @dataclass
@@ -139,16 +136,9 @@ class _LiveRun:
 
     def __init__(self, live: Live, warned: _Warnings, screen: LiveScreen) -> None:
         self._live, self._warned, self._screen = live, warned, screen
-        self._bar = Progress(
-            TextColumn("simulating"),
-            BarColumn(),
-            TaskProgressColumn(),
-            NOTE,
-            TimeRemainingColumn(),
-            console=live.console,
-            auto_refresh=False,
-        )
-        self._task = self._bar.add_task("", total=1.0, note="")
+        columns = (TaskProgressColumn(), NOTE, TimeRemainingColumn())
+        self._bar = _columns(live.console, *columns, auto_refresh=False)
+        self._task = self._bar.add_task("simulating", total=1.0, note="")
 
     def __call__(self, state: RunState) -> None:
         self._warned(state)

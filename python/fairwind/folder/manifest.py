@@ -71,6 +71,11 @@ class Captured:
     caveats: tuple[str, ...] = ()
     is_complete: bool = True
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """Give it as it stands in a manifest."""
+        return asdict(self)
+
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Captured:
         """Read it out of a manifest."""
@@ -189,7 +194,7 @@ class Manifest:
             "columns": self.columns,
         }
         if self.captured is not None:
-            document["captured"] = asdict(self.captured)
+            document["captured"] = self.captured.document
         write_file(out / MANIFEST, (json.dumps(document, indent=2) + "\n").encode())
 
 
@@ -216,7 +221,7 @@ def fingerprint(
     """Digest everything that decides the results of a run."""
     content: dict[str, Any] = {"format": FORMAT_VERSION, "engine": engine, "versions": versions}
     if captured is not None:
-        read = asdict(captured)
+        read = captured.document
         content["captured"] = {"inputs": read["inputs"], "settings": read["settings"]}
     canonical = json.dumps(content | {"plan": plan.document}, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()

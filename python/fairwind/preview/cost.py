@@ -38,7 +38,7 @@ ROW_BYTES = 150.0
 a packet under way, and of a row of a table that grows with time."""
 
 WINDOW_BYTES = 64 * 2.0**20
-"""Receive buffer of profiles, the largest window."""
+"""Receive buffer of profiles, the largest window of a connection."""
 
 FILLED = ("pfifo", "bfifo", "tbf")
 """Disciplines with a queue that greedy flows fill up to its limit."""
@@ -136,15 +136,12 @@ def cost_of(experiment: Mapping[str, Any]) -> Cost:
     network = Network.of(experiment["network"])
     traffic = traffic_of(experiment, network)
     duration_s = parse_seconds(experiment["duration"])
-    by_link: dict[str | None, list[Traffic]] = {}
-    links: dict[str | None, Link | None] = {}
+    by_link: dict[str | None, tuple[Link | None, list[Traffic]]] = {}
     for one in traffic:
         link = bottleneck_of(network.route(one.start, one.end))
-        name = None if link is None else link.name
-        links[name] = link
-        by_link.setdefault(name, []).append(one)
-    packets = sum(_packets(links[name], those, network) for name, those in by_link.items())
-    held = sum(_held_packets(links[name], those, network) for name, those in by_link.items())
+        by_link.setdefault(link and link.name, (link, []))[1].append(one)
+    packets = sum(_packets(*those, network) for those in by_link.values())
+    held = sum(_held_packets(*those, network) for those in by_link.values())
     connections = sum(one.connections for one in traffic)
     rows = _rows(experiment, traffic, packets, duration_s)
     planned = sum(
@@ -155,18 +152,13 @@ def cost_of(experiment: Mapping[str, Any]) -> Cost:
     return Cost(packets, connections, held, rows, planned)
 
 
-def _window_bytes(one: Traffic, network: Network) -> float:
-    """Give what the connections of one group may have under way."""
-    return one.connections * WINDOW_BYTES
-
-
 def _packets(link: Link | None, those: list[Traffic], network: Network) -> float:
     """Give the packets of the groups with one bottleneck, ACKs included."""
     active_s = max(one.active_s for one in those)
     rate = None if link is None else link.rate_bits_per_second
     if rate is None:
         capacity = sum(
-            _window_bytes(one, network) / max(network.rtt_s(one.start, one.end), 1e-3)
+            WINDOW_BYTES * one.connections / max(network.rtt_s(one.start, one.end), 1e-3)
             for one in those
         )
         capacity *= active_s
@@ -184,7 +176,7 @@ def _packets(link: Link | None, those: list[Traffic], network: Network) -> float
 
 def _held_packets(link: Link | None, those: list[Traffic], network: Network) -> float:
     """Give the packets that a bottleneck's queue and links hold while it is busy."""
-    windows = sum(_window_bytes(one, network) for one in those)
+    windows = sum(WINDOW_BYTES * one.connections for one in those)
     if link is None or link.rate_bits_per_second is None:
         held = windows
     else:
