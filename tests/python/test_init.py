@@ -39,7 +39,7 @@ def test_every_combination_of_answers_is_valid(workload, comparison, tmp_path):
         if number == 0:
             assert plan.warnings == ()
             assert traps(plan) == []
-        assert len(plan.cells) == (1 if comparison == "none" else 3)
+        assert len(plan.cells) == {"none": 1, "queue": 4}.get(comparison, 3)
         assert plan.replicates == 5
         first, second, *_ = file.read_text().splitlines()
         assert first == f"#:schema ./{SCHEMA_FILE}"
@@ -52,6 +52,14 @@ def test_round_trip_times_are_compared_around_the_given_one(tmp_path):
     file = tmp_path / "rtt.toml"
     init.init(file, comparison="rtt", rtt="100 ms")
     assert tomllib.loads(file.read_text())["sweep"]["path.rtt"] == ["50 ms", "100 ms", "200 ms"]
+
+
+def test_drop_tail_is_compared_at_a_length_that_shows_bufferbloat(tmp_path):
+    init.init(tmp_path / "queues.toml", comparison="queue", rate="10 Mbit/s", rtt="50 ms")
+    plan = load(tmp_path / "queues.toml").check()
+    queues = [cell.experiment["network"]["links"][0]["queue"] for cell in plan.cells]
+    assert [queue["discipline"] for queue in queues] == ["pfifo", "codel", "fq_codel", "cake"]
+    assert queues[0]["limit_packets"] == 334  # 8 times 62.5 kB, in packets of 1500 B
 
 
 def test_nothing_is_asked_or_overwritten_without_a_terminal(tmp_path):

@@ -18,7 +18,7 @@ from fairwind.engine.core import scenario_schema
 from fairwind.errors import FairwindError
 from fairwind.html import block, line, table
 from fairwind.results import Claim, Verdict, summarise
-from fairwind.scenario import Scenario, typed
+from fairwind.scenario import Plan, Scenario, typed
 from fairwind.scenario.settings import flattened, toml_value
 from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
 
@@ -298,9 +298,15 @@ def test_scenario_and_plan_show_what_would_run():
     page = scenario._repr_html_()
     assert page == scenario.plan._repr_html_()
     text = Tags(page).text
-    assert {"two groups", "thin <b>and</b> greedy", "bottleneck", "1 Mbit/s", "pfifo"} <= {*text}
-    assert {"greedy", "linux-6.18", "path.rtt", "40 ms, 80 ms", "none, some"} <= {*text}
-    assert "8 runs: 4 cells, 2 replicates each, 3 s each" in text
+    assert {"two groups", "thin <b>and</b> greedy", "path.rtt: 40 ms, 80 ms"} <= {*text}
+    words = " ".join(text)
+    for part in ("bottleneck: pfifo", "1 Mbit/s", "greedy", "linux-6.18", "none, some", "3 s, all"):
+        assert part in words, words
+    assert "4 cells x 2 seeds = 8 runs" in text
+
+
+def test_plan_of_a_capture_shows_its_name():
+    assert Tags(Plan.of_one_cell("a capture", "", {})._repr_html_()).text == ["a capture"]
 
 
 def test_a_wrong_scenario_shows_its_errors():

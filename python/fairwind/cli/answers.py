@@ -24,7 +24,7 @@ from fairwind.cli.output import (
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_ratio, percent, percent_interval
-from fairwind.results import Results, tidy_overview
+from fairwind.results import Results, headlines, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -86,7 +86,8 @@ def print_run(
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:
         case OutputFormat.TABLE:
-            runs.print_headlines(results, output)
+            if lines := headlines(results):
+                sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
             runs.print_summary(results, output, is_wide=is_wide)
             print_answer(results, margin, is_wide=is_wide)
         case OutputFormat.CSV:

@@ -245,8 +245,8 @@ def study(
         form or ("reduced" if reduced else "full"),
         settings_of(settings or ()),
         RunSettings(jobs, out, force),
-        runs.ReportFiles(has_figures=figures),
         output,
+        has_figures=figures,
         is_wide=wide,
         is_approved=yes,
         is_live=live,
@@ -289,7 +289,7 @@ def report(
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
-    runs.report(open_results(folder), runs.ReportFiles(out, figures), wanted)
+    runs.report(open_results(folder), out, wanted, has_figures=figures)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 from rich.console import Console, Group, RenderableType
@@ -113,7 +114,7 @@ def _bar(console: Console, description: str, *columns: ProgressColumn) -> Iterat
         yield lambda **changed: bar.update(task, **changed)
 
 
-def _columns(console: Console, *columns: ProgressColumn, **settings: bool) -> Progress:
+def _columns(console: Console, *columns: ProgressColumn, **settings: Any) -> Progress:  # noqa: ANN401 - of rich
     first = (TextColumn("{task.description}"), BarColumn())
     return Progress(*first, *columns, console=console, **settings)
 

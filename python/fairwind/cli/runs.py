@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -36,7 +36,6 @@ from fairwind.report.warnings import warnings
 from fairwind.results import (
     Claim,
     Results,
-    headlines,
     lateness_in_words,
     shown_tables,
     tidy_overview,
@@ -103,9 +102,9 @@ def run_study(
     form: str,
     keys: Mapping[str, str],
     settings: RunSettings,
-    files: ReportFiles,
     output: OutputFormat,
     *,
+    has_figures: bool,
     is_wide: bool,
     is_approved: bool,
     is_live: bool,
@@ -137,7 +136,7 @@ def run_study(
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output, is_wide=is_wide)
-    _report(results, files, chosen.figures(results), claims)
+    _report(results, None, chosen.figures(results), claims, has_figures=has_figures)
     exit_by_failures(results)
 
 
@@ -163,12 +162,6 @@ def print_warnings(results: Results, printed: Sequence[str] = ()) -> None:
     for warning in warnings(results):
         if warning not in printed:
             log(f"warning: {warning}")
-
-
-def print_headlines(results: Results, output: OutputFormat) -> None:
-    """Print the latency under load of a run with a probe before everything else."""
-    if output is OutputFormat.TABLE and (lines := headlines(results)):
-        sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
 
 
 def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = False) -> None:
@@ -208,11 +201,10 @@ def _print_verdicts(claims: Sequence[Claim]) -> None:
         sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
 
 
-@dataclass(frozen=True)
-class ReportFiles:
-    """Which files of a report are written, and where.
+def report(results: Results, out: Path | None, margin: float | None, *, has_figures: bool) -> None:
+    """Write the report of a finished run; of a study's run print the verdicts as well.
 
-    Attributes
+    Parameters
     ----------
     out : Path, optional
         The page, if the name ends in ``.html``, or the folder for it; the run's folder if not
@@ -221,39 +213,29 @@ class ReportFiles:
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
     """
-
-    out: Path | None = None
-    has_figures: bool = False
-
-    def page(self, results: Results) -> Path:
-        """Give the file of the page."""
-        out = results.folder if self.out is None else self.out
-        return out if out.suffix == ".html" else out / "report.html"
-
-
-def report(results: Results, files: ReportFiles, margin: float | None = None) -> None:
-    """Write the report of a finished run; of a study's run print the verdicts as well."""
     gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
-    if results.manifest.study is None:
-        _report(results, files, margin=margin)
-        return
-    chosen = study_named(results.manifest.study)
-    with unvalidated():
-        figures, claims = chosen.figures(results), chosen.claims(results)
-    _print_verdicts(claims)
-    _report(results, files, figures, claims, margin=margin)
+    figures: Sequence[Figure] = ()
+    claims: Sequence[Claim] = ()
+    if results.manifest.study is not None:
+        chosen = study_named(results.manifest.study)
+        with unvalidated():
+            figures, claims = chosen.figures(results), chosen.claims(results)
+        _print_verdicts(claims)
+    _report(results, out, figures, claims, has_figures=has_figures, margin=margin)
 
 
 def _report(
     results: Results,
-    files: ReportFiles,
-    figures: Sequence[Figure] = (),
-    claims: Sequence[Claim] = (),
+    out: Path | None,
+    figures: Sequence[Figure],
+    claims: Sequence[Claim],
     *,
+    has_figures: bool,
     margin: float | None = None,
 ) -> None:
-    page = files.page(results)
-    folder = page.parent / "figures" if files.has_figures else None
+    out = out or results.folder
+    page = out if out.suffix == ".html" else out / "report.html"
+    folder = page.parent / "figures" if has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
         written = write_report(
             results, figures, claims, watch, page=page, figure_folder=folder, margin=margin

@@ -139,7 +139,7 @@ def cost_of(experiment: Mapping[str, Any]) -> Cost:
     by_link: dict[str | None, tuple[Link | None, list[Traffic]]] = {}
     for one in traffic:
         link = bottleneck_of(network.route(one.start, one.end))
-        by_link.setdefault(link and link.name, (link, []))[1].append(one)
+        by_link.setdefault(None if link is None else link.name, (link, []))[1].append(one)
     packets = sum(_packets(*those, network) for those in by_link.values())
     held = sum(_held_packets(*those, network) for those in by_link.values())
     connections = sum(one.connections for one in traffic)

@@ -7,6 +7,7 @@ purpose, so that nothing is said about it where it is a trap in some cells only.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from fairwind.preview.description import bottlenecks, product_bytes
 from fairwind.preview.network import Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import Traffic, mean_of, traffic_of
 from fairwind.quantities import (
+    parse_bits_per_second,
     parse_bytes,
     parse_seconds,
     rate_in_words,
@@ -41,6 +43,19 @@ USUAL_REVERSE_QUEUE = {"discipline": "pfifo", "limit_packets": 1000}
 
 SMALL_RESPONSE_BYTES = 500.0
 """Responses in smaller packets are probes, which take whatever way there is."""
+
+LINUX = re.compile(r"linux-(\d+)\.(\d+)")
+REMOVED = (
+    ("modified_fast_retransmit", True, "modified fast retransmit", (4, 11)),
+    ("early_retransmit", True, "early retransmit", (4, 12)),
+    ("loss_detection", "forward", "forward acknowledgment", (4, 15)),
+    ("loss_detection", "rfc6675", "loss detection by count beside SACK", (6, 17)),
+)
+"""Keys and values of mechanisms, and the first Linux without them, as `--on kernel` refuses them
+(`crates/kernel-settings/src/keys/recovery.rs`)."""
+
+BY_RATE = ("rbdc", "rbdc-start")
+"""Policies that request capacity by the rate at which packets come, not for those that wait."""
 
 RANDOM_KEYS = ("distribution", "probability", "correlation", "jitter", "gemodel", "flows", "tins")
 """Keys of anything that is drawn or hashed at random: workloads, impairments, fair queues."""
@@ -251,7 +266,86 @@ def _heavy_tails(
                 )
 
 
+def _absent_mechanisms(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    """Find mechanisms that the kernel of a group's profile no longer has."""
+    for group in experiment["flows"]:
+        tcp = group.get("tcp", {})
+        release = LINUX.fullmatch(tcp.get("profile", ""))
+        for key, value, name, version in REMOVED:
+            if release is None or tcp.get(key) != value:
+                continue
+            if (int(release[1]), int(release[2])) >= version:
+                since = ".".join(map(str, version))
+                yield (
+                    f"{key} {group['name']}",
+                    f"flows.{group['name']}.tcp.{key}: Linux has had no {name} since {since}, and "
+                    f"the simulator adds it to {tcp['profile']}; leave it out, or choose an older "
+                    "profile",
+                )
+
+
+def _assigned_capacity(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    """Find queues that wait for slots which nobody requests, or that are too short to wait.
+
+    See docs/concepts/demand-assignment.md.
+    """
+    carriers = experiment["network"].get("carriers", ())
+    assigned = {
+        link["name"]: (link["assigned"]["terminal"], carriers[link["assigned"]["carrier"]])
+        for link in experiment["network"]["links"]
+        if "assigned" in link
+    }
+    ending = {one["name"] for one in experiment["flows"] if _has_pauses(one["workload"])}
+    for link in network.links:
+        terminal, carrier = assigned.get(link.name, ({}, {}))
+        policy = terminal.get("requests", {}).get("policy")
+        groups = [
+            one.group
+            for one in traffic
+            if link in network.route(one.start, one.end)
+            and one.group.removesuffix("-responses") in ending
+        ]
+        if policy is None or not groups:
+            continue
+        if policy in BY_RATE and not terminal.get("takes_free"):
+            rate = terminal["guaranteed_slots"] * parse_bits_per_second(carrier["slot_rate"])
+            yield (
+                f"requests {link.name}",
+                f"flows.{', '.join(groups)}: requests by rate ({policy}) stop when no more packets "
+                f"come, and what then waits before {link.name} leaves by guaranteed slots alone "
+                f"({rate_in_words(rate)}); raise guaranteed_slots, or request volume (avbdc)",
+            )
+        limit, rate_bits = queue_limit(link, network.mtu_bytes), link.rate_bits_per_second
+        wait_s = _assignment_s(carrier)
+        if limit and rate_bits and _is_fifo(link.queue) and 8 * limit[0] / rate_bits < wait_s:
+            yield (
+                f"assigned {link.name}",
+                f"the queue of {link.name} holds {time_in_words(8 * limit[0] / rate_bits)} of its "
+                f"rate, and slots come up to {time_in_words(wait_s)} after they were asked for: "
+                "slow start loses packets; lengthen it (1 bdp counts the RTT without this time)",
+            )
+
+
+def _has_pauses(workload: Mapping[str, Any]) -> bool:
+    """Whether an application stops writing at some time and goes on, or ends."""
+    is_endless = workload["kind"] == "greedy" and workload.get("volume") is None
+    return not is_endless and workload["kind"] not in ("thin", "constant", "relay")
+
+
+def _assignment_s(carrier: Mapping[str, Any]) -> float:
+    """Give the longest time from a packet to the frame with slots that it was asked for."""
+    keys = ("request_period", "allocation_period", "frame")
+    waits = sum(parse_seconds(carrier[key]) for key in keys)
+    return 2 * parse_seconds(carrier["signalling_delay"]) + waits
+
+
 TRAPS: tuple[Trap, ...] = (
+    _absent_mechanisms,
+    _assigned_capacity,
     _reverse_link,
     _queue_sizes,
     _short_measurement,

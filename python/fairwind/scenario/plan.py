@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from fairwind.html import block, line, shown, table
+from fairwind.lazy import module_named
 
 LEADING_COLUMNS = ("cell", "replicate", "seed")
 """Columns that stand first in every table of a run."""
@@ -162,59 +163,15 @@ class Plan:
 
 
 def plan_html(plan: Plan) -> str:
-    """Show a plan: its extent, the axes of the grid, and network and flows of the first cell."""
-    experiment = plan.cells[0].experiment
-    extent = f"{plan.runs} runs: {len(plan.cells)} cells, {plan.replicates} replicates each"
-    duration = f", {experiment['duration']} each" if "duration" in experiment else ""
-    axes = [(axis.name, ", ".join(axis.labels)) for axis in plan.axes]
+    """Show a plan as `fairwind check` describes it; of captures of others nothing is known."""
+    is_known = "network" in plan.cells[0].experiment
+    describe = module_named("preview.description").describe
     return block(
         plan.name,
         line(plan.description),
-        line(extent + duration),
         *(line(f"warning: {warning}") for warning in plan.warnings),
-        table(("axis of the grid", "settings"), axes) if axes else "",
-        line("Network and flows of the first cell:" if axes else ""),
-        *_network_html(experiment),
+        table(("", "what would run"), describe(plan, plan.cells, "run")) if is_known else "",
     )
-
-
-def _network_html(experiment: dict[str, Any]) -> list[str]:
-    """Give the links with a rate, and the groups of flows; nothing of captures."""
-    links = [
-        (
-            link["name"],
-            link.get("rate", "varies"),
-            link["delay"],
-            link["queue"]["discipline"],
-            link.get("loss", "-").replace("0 ppb", "-"),
-        )
-        for link in experiment.get("network", {}).get("links", ())
-        if link["queue"]["discipline"] != "unlimited" or "rate" in link
-    ]
-    groups = [
-        (
-            group["name"],
-            group["count"],
-            group["workload"]["kind"],
-            group["tcp"]["profile"],
-            _control_name(group["tcp"].get("congestion")),
-        )
-        for group in experiment.get("flows", ())
-        if "workload" in group
-    ]
-    links_headers = ("link", "rate", "delay", "queue", "loss")
-    group_headers = ("group", "flows", "workload", "TCP profile", "congestion control")
-    return [
-        *([table(links_headers, links)] if links else []),
-        *([table(group_headers, groups)] if groups else []),
-    ]
-
-
-def _control_name(congestion: object) -> object:
-    """Name a congestion control; a table of parameters has the name in it."""
-    if isinstance(congestion, dict):
-        return congestion.get("name")
-    return congestion or "the profile's"
 
 
 def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:

@@ -113,8 +113,9 @@ COMPARISONS: Mapping[str, InitChoice] = {
     "queue": InitChoice(
         "queue disciplines",
         """
-[sweep.discipline]
-pfifo = {}
+[sweep.discipline]         # pfifo is as long as many access links have it: it shows bufferbloat
+pfifo = { "path.queue.limit" = "8 bdp", "path.reverse_queue.limit" = "8 bdp" }
+codel = { "path.queue" = "codel", "path.reverse_queue" = "codel" }
 fq_codel = { "path.queue" = "fq_codel", "path.reverse_queue" = "fq_codel" }
 cake = { "path.queue" = "cake", "path.reverse_queue" = "cake" }
 """,
