@@ -223,6 +223,12 @@ def test_values_of_all_cells_are_summed_up():
     assert lines[-1] == ("runs", "4 cells x 5 seeds = 20 simulations")
 
 
+SATELLITE = """rtt = "840 ms"
+carrier = {{}}
+terminal = {{ most_slots = 28, requests = {{ policy = "{policy}" }} }}
+queue = {{ discipline = "pfifo", limit = "{limit}" }}"""
+ENDING = flows('kind = "greedy", volume = "1.5 MB"') + GREEDY
+
 TRAPS = {
     "reverse link": (flows('kind = "web"') + REPEATED, "responses take the link reverse"),
     "short queue": (
@@ -254,6 +260,25 @@ TRAPS = {
         + REPEATED,
         "they offer 12 Mbit/s",
     ),
+    "removed mechanism": (
+        flows(
+            'kind = "greedy"',
+            more='tcp = { profile = "linux-6.18", modified_fast_retransmit = true }',
+        )
+        + GREEDY
+        + REPEATED,
+        "flows.it.tcp.modified_fast_retransmit: Linux has had no modified fast retransmit since "
+        "4.11, and the simulator adds it to linux-6.18",
+    ),
+    "requests by rate": (
+        (ENDING + REPEATED, SATELLITE.format(policy="rbdc", limit="1000 packets")),
+        "stop when no more packets come, and what then waits before bottleneck leaves by "
+        "guaranteed slots alone (44 kbit/s)",
+    ),
+    "queue shorter than requests": (
+        (ENDING + REPEATED, SATELLITE.format(policy="avbdc", limit="1 bdp")),
+        "holds 847 ms of its rate, and slots come up to 2.48 s after they were asked for",
+    ),
     "few pages": (flows('kind = "web"') + REPEATED, "fewer than 4 pages each"),
     "heavy tail": (
         flows(
@@ -280,6 +305,20 @@ def test_traps_are_named_with_what_to_change(trap):
     [
         (GREEDY + REPEATED,),
         (flows('kind = "greedy"', more='tcp = { congestion = { name = "bbr" } }') + REPEATED,),
+        (
+            flows(
+                'kind = "greedy"',
+                more='tcp = { profile = "linux-3.16", modified_fast_retransmit = true }',
+            )
+            + GREEDY
+            + REPEATED,
+        ),
+        (
+            ENDING + REPEATED,
+            SATELLITE.format(policy="avbdc", limit="4 s"),
+            'duration = "100 s"',
+        ),
+        (GREEDY + REPEATED, SATELLITE.format(policy="rbdc", limit="4 s"), 'duration = "100 s"'),
         (
             flows('kind = "web", reading_time = "2 s"') + REPEATED,
             'rate = "10 Mbit/s"\nrtt = "40 ms"\nreverse_queue = "fq_codel"',

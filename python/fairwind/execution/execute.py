@@ -29,6 +29,9 @@ from fairwind.scenario.plan import Cell, Plan
 POLL_SECONDS = 0.2
 """Period of progress reports and of checks for an interruption."""
 
+FIRST_POLL_SECONDS = 0.01
+"""The first period, which grows: whoever watches a run of a moment sees something of it, too."""
+
 AHEAD = 4
 """So many are queued for each simulation under way: to wait for thousands costs seconds."""
 
@@ -103,6 +106,8 @@ class RunState:
         What went wrong with stored simulations so far, and what the run does about it.
     running : tuple of RunningCell
         The simulations under way, the oldest first.
+    ended : tuple of RunningCell
+        Those that have ended since the last report.
     """
 
     total: int
@@ -114,6 +119,7 @@ class RunState:
     expected_s: float | None = None
     warnings: tuple[str, ...] = ()
     running: tuple[RunningCell, ...] = ()
+    ended: tuple[RunningCell, ...] = field(default=(), compare=False)
 
 
 @dataclass
@@ -130,6 +136,7 @@ class _Execution:
     pending: dict[Future[None], RunningCell] = field(default_factory=dict)
     submitted: int = 0
     warnings: list[str] = field(default_factory=list)
+    ended: list[RunningCell] = field(default_factory=list)
 
     def find_missing(self) -> None:
         """Note what the folder does not hold yet."""
@@ -162,6 +169,7 @@ class _Execution:
             ),
             warnings=tuple(self.warnings),
             running=tuple(work for future, work in self.pending.items() if future.running()),
+            ended=tuple(self.ended),
         )
 
 
@@ -261,7 +269,7 @@ def _finish(execution: _Execution) -> None:
 
 def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:
     """Remove simulations with files that cannot be decoded, and run them again."""
-    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0)
+    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0, ended=[])
     for error in damaged_cells(execution.out, execution.plan):
         again.warnings.append(f"{error.message}; this simulation runs again")
         shutil.rmtree(error.file.parent)
@@ -275,13 +283,17 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
     pool = ThreadPoolExecutor(max_workers=execution.jobs, thread_name_prefix="fairwind")
     try:
         tell(execution.state())  # before anything runs: it tells how long that takes
+        poll_s = FIRST_POLL_SECONDS
         _submit(execution, pool)
         while execution.pending:
-            done, _ = wait(execution.pending, POLL_SECONDS, FIRST_COMPLETED)
+            tell(execution.state())
+            execution.ended.clear()
+            done, _ = wait(execution.pending, poll_s, FIRST_COMPLETED)
             for future in done:
                 _collect(execution, future)
+            poll_s = min(2 * poll_s, POLL_SECONDS)
             _submit(execution, pool)
-            tell(execution.state())
+        tell(execution.state())
     except KeyboardInterrupt as interrupt:
         _stop(execution, pool)
         raise _interrupted(execution) from interrupt
@@ -317,6 +329,7 @@ def _collect(execution: _Execution, future: Future[None]) -> None:
     worker means that the person wants the run to stop.
     """
     work = execution.pending.pop(future)
+    execution.ended.append(work)
     error = future.exception()
     if error is None:
         execution.stored += 1
