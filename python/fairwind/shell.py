@@ -12,7 +12,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,28 +176,19 @@ OTHER = "other"
 """The group of what is no connection."""
 
 
-@dataclass
-class Keep:
-    """Record of a program in a run's folder.
-
-    Attributes
-    ----------
-    folder : Path
-        Captures go there.
-    tables : dict of str to DataFrame
-        To be filled until the program has ended.
-    """
-
-    folder: Path
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-
-
 @contextmanager
-def new_report(out: Path, plan: Plan, engine: Engine) -> Iterator[Keep]:
+def new_report(
+    out: Path, plan: Plan, engine: Engine
+) -> Iterator[tuple[Path, dict[str, pl.DataFrame]]]:
     """Make a run's folder of one cell and write into it what the block leaves.
 
     What a program does is never the same again, so no earlier run is taken up or replaced; and if
     the block fails, nothing of it is left.
+
+    Yields
+    ------
+    tuple of Path and dict
+        A folder for captures, and the tables, to be filled.
 
     Raises
     ------
@@ -229,9 +220,9 @@ def new_report(out: Path, plan: Plan, engine: Engine) -> Iterator[Keep]:
         try:
             (out / CELLS).mkdir()
             with new_cell(out, cell.index, 0) as folder:
-                keep = Keep(folder)
-                yield keep
-                tables = _among_connections(keep.tables)
+                tables: dict[str, pl.DataFrame] = {}
+                yield folder, tables
+                tables = _among_connections(tables)
                 write_tables(folder, with_leading_columns(tables, plan, cell, 0))
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
@@ -332,14 +323,6 @@ def caller(environment: Mapping[str, str]) -> pwd.struct_passwd | None:
         return None
 
 
-def new_progress() -> _core.Progress:
-    """Make the object through which a program's flows are watched while it runs.
-
-    `fairwind.engine.live.LiveWatch` makes figures of it.
-    """
-    return _core.Progress()
-
-
 def run_shell(
     plan: Plan,
     settings: ShellSettings,
@@ -358,7 +341,7 @@ def run_shell(
     opened : callable, optional
         Called with the program's place before it begins.
     progress : Progress, optional
-        Made by `new_progress`: the program's flows are counted there while it runs.
+        The program's flows are counted there while it runs, for `fairwind.engine.live.LiveWatch`.
 
     Raises
     ------
@@ -369,9 +352,9 @@ def run_shell(
     tell = opened or (lambda _: None)
     if settings.report is None:
         return _run(first, settings, tell, None, progress)
-    with new_report(settings.report, first, settings.kernel or Kernel()) as keep:
-        ended = _run(first, settings, tell, keep.folder, progress)
-        keep.tables.update(ended.tables)
+    with new_report(settings.report, first, settings.kernel or Kernel()) as (folder, tables):
+        ended = _run(first, settings, tell, folder, progress)
+        tables.update(ended.tables)
     return ended
 
 

@@ -325,16 +325,6 @@ def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | Non
     return draw_of(text)
 
 
-def _write_xplot(results: Results, folder: Path | None) -> None:
-    from fairwind.plots.xplot import save_xplot
-
-    if folder is None:
-        return
-    traces = results.table("traces") if results.has_table("traces") else None
-    graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    log(f"xplot graphs: {len(graphs)} files in {folder}")
-
-
 def _span(text: str | None, option: str) -> int | None:
     return None if text is None else span_ns(text, option)
 
@@ -407,7 +397,12 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
 
 def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     """Print warnings, the places of tables and drawings, and whether all was read."""
-    _write_xplot(results, xplot)
+    if xplot is not None:
+        from fairwind.plots.xplot import save_xplot
+
+        traces = results.table("traces") if results.has_table("traces") else None
+        graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, xplot)
+        log(f"xplot graphs: {len(graphs)} files in {xplot}")
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:

@@ -235,9 +235,13 @@ def study(
     """Run a study, judge its claims, and write its report."""
     from fairwind.cli import runs
     from fairwind.execution.execute import RunSettings
+    from fairwind.studies import studies
 
     if name is None:
-        runs.print_studies(output)
+        rows = [
+            (one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()
+        ]
+        print_rows(("name", "title", "forms", "source"), rows, output)
         return
     runs.run_study(
         name,

@@ -61,11 +61,6 @@ class Sides:
         return [self.a] if self.b is None else [self.a, self.b]
 
     @property
-    def looks(self) -> int:
-        """How often the runs were looked at while seeds were added."""
-        return max(len(read_looks(one.folder)) for one in self.runs)
-
-    @property
     def name(self) -> str:
         """What is compared, in words."""
         if self.b is None:
@@ -99,11 +94,17 @@ def run_comparison(
     rows, judged = sides.rows(measures) if measures or not wanted else [], []
     if wanted:
         judged_rows = sides.rows(columns_of(wanted, sides.runs))
-        judged = judge(wanted, judged_rows, sides.looks)
+        # Seeds that were added cost some of the error rate.
+        looks = max(len(read_looks(one.folder)) for one in sides.runs)
+        judged = judge(wanted, judged_rows, looks)
         rows = rows or _judged(wanted, judged_rows)
     for line in sides.head():
         log(line)
-    _print(rows, output)
+    differences = comparison.frame_of(rows)
+    if output is OutputFormat.TABLE:
+        sys.stdout.write(aligned(*comparison.readable_differences(differences)))
+    else:
+        print_frame(differences, output)
     if junit is not None:
         full = f"{junit} could not be written"
         with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
@@ -115,14 +116,6 @@ def _judged(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[L
     """Give the rows that conditions fit, each once, so that the table corrects for these alone."""
     fitting = {id(row): row for one in conditions for row in rows_for(one, rows)}
     return list(fitting.values())
-
-
-def _print(rows: Sequence[Labelled], output: OutputFormat) -> None:
-    differences = comparison.frame_of(rows)
-    if output is OutputFormat.TABLE:
-        sys.stdout.write(aligned(*comparison.readable_differences(differences)))
-    else:
-        print_frame(differences, output)
 
 
 def _exit_by(judged: Sequence[Judgement]) -> None:

@@ -93,9 +93,9 @@ def print_fitted(
         Columns that were left out.
     """
     width = UNLIMITED if is_wide else None
-    table = fitted(columns, rows, dispensable, width)
-    sys.stdout.write(aligned(table.columns, table.rows, width))
-    return table.left_out
+    columns, rows, left_out = fitted(columns, rows, dispensable, width)
+    sys.stdout.write(aligned(columns, rows, width))
+    return left_out
 
 
 def log_left_out(names: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ from fairwind.results import (
     tidy_overview,
 )
 from fairwind.scenario import Scenario
-from fairwind.studies import studies, study_named
+from fairwind.studies import study_named
 
 VERDICTS = ("claim", "verdict", "part", "evidence")
 
@@ -174,12 +174,6 @@ def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = Fal
         sys.stdout.write("\n" if number else "")
         left_out += print_fitted(table.headers, table.rows, table.dispensable, is_wide=is_wide)
     log_left_out(left_out)
-
-
-def print_studies(output: OutputFormat) -> None:
-    """List the installed studies."""
-    rows = [(one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()]
-    print_rows(("name", "title", "forms", "source"), rows, output)
 
 
 def _print_claims(

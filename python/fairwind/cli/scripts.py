@@ -91,14 +91,10 @@ def packetdrill(
         definitions=dict(_definition(one) for one in definitions or []),
         options=dict(_option(one) for one in scripts if one.startswith("--")),
     )
-    _follow_all(_found(scripts), settings, against, verbose=verbose)
-
-
-def _found(scripts: Sequence[str]) -> list[Path]:
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
         raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
-    return found
+    _follow_all(found, settings, against, verbose=verbose)
 
 
 def _follow_all(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from fairwind import _core
 from fairwind.cli.output import complain, log
 from fairwind.cli.settings import Settings, by_option, settings_of
 from fairwind.engine.core import ScenarioError
@@ -23,7 +24,6 @@ from fairwind.shell import (
     Place,
     ShellSettings,
     caller,
-    new_progress,
     option_of,
     path_scenario,
     run_shell,
@@ -186,7 +186,7 @@ def _run(
 
     from fairwind.cli.shell_live import shown_live
 
-    progress = new_progress()
+    progress = _core.Progress()
     with shown_live(Console(stderr=True), progress):
         return run_shell(plan, wanted, opened, progress)
 

@@ -65,12 +65,15 @@ def prepare(out: Path, manifest: Manifest, *, force: bool, grows: bool = False) 
     """
     if (out / MANIFEST).exists():
         earlier = read_manifest(out)
-        if earlier.fingerprint == manifest.fingerprint:
+        is_same = earlier.fingerprint == manifest.fingerprint
+        if is_same or (grows and is_beginning(earlier, manifest)):
             remove_unfinished(out)
+            if not is_same:
+                # Its simulations stay; what was made of them goes.
+                for file in [*out.glob("*.parquet"), out / "report.html"]:
+                    file.unlink(missing_ok=True)
+                manifest.write(out)
             (out / CELLS).mkdir(exist_ok=True)
-            return
-        if grows and is_beginning(earlier, manifest):
-            grow(out, manifest)
             return
         if not force:
             _refuse_unknown_classes(out, manifest)
@@ -81,15 +84,6 @@ def prepare(out: Path, manifest: Manifest, *, force: bool, grows: bool = False) 
                 "name another folder with --out, or discard that run with --force",
             )
         discard(out)
-    manifest.write(out)
-    (out / CELLS).mkdir(exist_ok=True)
-
-
-def grow(out: Path, manifest: Manifest) -> None:
-    """Make a run ready for more seeds: its simulations stay, what was made of them goes."""
-    remove_unfinished(out)
-    for file in [*out.glob("*.parquet"), out / "report.html"]:
-        file.unlink(missing_ok=True)
     manifest.write(out)
     (out / CELLS).mkdir(exist_ok=True)
 

@@ -17,7 +17,8 @@ LOOKS = "looks.json"
 
 def write_looks(out: Path, looks: list[int], margin: float) -> None:
     """Store at which numbers of seeds, ascending, a run was looked at, and with which margin."""
-    _write(out, {"seeds": looks, "margin": margin})
+    content = json.dumps({"seeds": looks, "margin": margin})
+    write_file(out / LOOKS, f"{content}\n".encode())
 
 
 def write_margin(out: Path, margin: float) -> None:
@@ -28,7 +29,7 @@ def write_margin(out: Path, margin: float) -> None:
     FairwindError
         If the file is there and damaged.
     """
-    _write(out, {"seeds": read_looks(out), "margin": margin})
+    write_looks(out, read_looks(out), margin)
 
 
 def read_looks(out: Path) -> list[int]:
@@ -51,10 +52,6 @@ def read_margin(out: Path) -> float | None:
         If the file is damaged.
     """
     return _read(out)[1]
-
-
-def _write(out: Path, content: dict[str, object]) -> None:
-    write_file(out / LOOKS, (json.dumps(content) + "\n").encode())
 
 
 def _read(out: Path) -> tuple[list[int], float | None]:

@@ -10,6 +10,7 @@ that no single bottleneck describes. `tests/python/test_preview.py` holds the mo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 from fairwind.preview.network import Link, Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import Traffic, traffic_of
-from fairwind.quantities import parse_bytes, parse_seconds
+from fairwind.quantities import parse_seconds
 
 START_SECONDS = 1.2
 RUN_SECONDS = 6e-3
@@ -213,11 +214,8 @@ def _rows(
 def available_memory_bytes() -> float | None:
     """Give the memory that this machine can still give; None where it is not known."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = next((line for line in lines if line.startswith("MemAvailable:")), None)
-    if found is None:
-        return None
-    number, unit = found.split()[1:3]
-    return parse_bytes(f"{number} {unit.replace('kB', 'KiB')}")
+    found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
+    return None if found is None else 1024.0 * int(found[1])

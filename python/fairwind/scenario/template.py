@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from fairwind.scenario.settings import toml_value
 
 SCHEMA_FILE = "fairwind.schema.json"
 """The schema beside the scenario, which editors read."""
@@ -179,18 +180,20 @@ def scenario_text(name: str, answers: Answers, rtts: tuple[str, ...] = ()) -> st
         Round-trip times to compare.
     """
     comparison = COMPARISONS[answers.comparison].lines
-    comparison = comparison.replace("{rtts}", ", ".join(_text(rtt) for rtt in rtts))
+    comparison = comparison.replace(
+        "{rtts}", ", ".join(toml_value(rtt, "path.rtt") for rtt in rtts)
+    )
     return f"""\
 #:schema ./{SCHEMA_FILE}
 # Editors that know the schema complete and check keys: docs/guides/editors.md.
 # Try it: fairwind check FILE, then fairwind run FILE. All keys: fairwind schema.
-name = {_text(name)}
-description = {_text(_description(answers))}
+name = {toml_value(name, "name")}
+description = {toml_value(_description(answers), "description")}
 duration = "60 s"          # of virtual time, warm-up included
 
 [path]                     # one bottleneck in each direction; [topology] describes anything else
-rate = {_text(answers.rate)}
-rtt = {_text(answers.rtt)}
+rate = {toml_value(answers.rate, "path.rate")}
+rtt = {toml_value(answers.rtt, "path.rtt")}
 queue = {{ discipline = "pfifo", limit = "1 bdp" }}          # towards the right: data of streams
 reverse_queue = {{ discipline = "pfifo", limit = "1 bdp" }}  # towards the left: ACKs and responses
 
@@ -208,8 +211,3 @@ def _description(answers: Answers) -> str:
     compared = COMPARISONS[answers.comparison].description
     about = WORKLOADS[answers.workload].description
     return f"{about[0].upper()}{about[1:]}; compared: {compared}."
-
-
-def _text(value: str) -> str:
-    """Quote a text for TOML; its basic strings are those of JSON."""
-    return json.dumps(value, ensure_ascii=False)
