@@ -142,10 +142,10 @@ def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
         axis.axis.rsplit(".", 1)[-1]: [one.value for one in effects],
         "at": [one.context for one in effects],
         "of": [one.name for one in effects],
-        "measure": [_measure(one) for one in effects],
-        "reference": [_scaled(one.mean_reference, one) for one in effects],
-        "mean": [_scaled(one.mean, one) for one in effects],
-        "effect / %": [_relative(one) for one in effects],
+        "measure": [one.header for one in effects],
+        "reference": [one.shown_means[0] for one in effects],
+        "mean": [one.shown_means[1] for one in effects],
+        "effect / %": ["-" if one.relative is None else percent(one.relative) for one in effects],
         "interval": [percent_interval(one.low, one.high) for one in effects],
         "verdict": [one.verdict.value for one in effects],
         "more seeds": [_more_seeds(one) for one in effects],
@@ -157,18 +157,6 @@ def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
     if more := len(axis.effects) - len(effects):
         sys.stdout.write(f"and {more} more\n")
     return left_out
-
-
-def _measure(effect: Effect) -> str:
-    return f"{effect.title} / {effect.unit}" if effect.unit else effect.title
-
-
-def _scaled(value: float, effect: Effect) -> float | None:
-    return None if math.isnan(value) else value * effect.scale
-
-
-def _relative(effect: Effect) -> str:
-    return "-" if effect.relative is None else percent(effect.relative)
 
 
 def _more_seeds(effect: Effect) -> str:

@@ -11,7 +11,6 @@ import typer
 
 from fairwind import compare as comparison
 from fairwind.answers.conditions import (
-    Condition,
     Judgement,
     Outcome,
     columns_of,
@@ -97,7 +96,9 @@ def run_comparison(
         # Seeds that were added cost some of the error rate.
         looks = max(len(read_looks(one.folder)) for one in sides.runs)
         judged = judge(wanted, judged_rows, looks)
-        rows = rows or _judged(wanted, judged_rows)
+        # Each row that a condition fits, once, so that the table corrects for these alone.
+        fitting = {id(row): row for one in wanted for row in rows_for(one, judged_rows)}
+        rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)
     differences = comparison.frame_of(rows)
@@ -110,12 +111,6 @@ def run_comparison(
         with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
             write_file(junit, junit_document(sides.name, judged))
     _exit_by(judged)
-
-
-def _judged(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Labelled]:
-    """Give the rows that conditions fit, each once, so that the table corrects for these alone."""
-    fitting = {id(row): row for one in conditions for row in rows_for(one, rows)}
-    return list(fitting.values())
 
 
 def _exit_by(judged: Sequence[Judgement]) -> None:

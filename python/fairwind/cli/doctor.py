@@ -43,7 +43,11 @@ def diagnosis() -> list[Capability]:
         _virtual_kernels(),
         _leftovers(leftovers()),
     ]
-    return rows if platform.system() == "Linux" else [*rows, _no_kernel()]
+    if platform.system() != "Linux":
+        remedy = "use --on sim, or a machine with Linux"
+        what = "experiments on the kernel"
+        rows.append(Capability(what, "missing", "this is not Linux", remedy))
+    return rows
 
 
 def works(found: Sequence[Capability]) -> bool:
@@ -113,8 +117,3 @@ def _virtual_kernels() -> Capability:
 def _leftovers(there: Sequence[Leftover]) -> Capability:
     found, instead = None if there else "none", f"{len(there)} found"
     return _found("leftovers of ended runs", found, "fairwind doctor --clean", "limited", instead)
-
-
-def _no_kernel() -> Capability:
-    remedy = "use --on sim, or a machine with Linux"
-    return Capability("experiments on the kernel", "missing", "this is not Linux", remedy)

@@ -52,31 +52,23 @@ MOST_TIMES = 1000.0
 """As in scenarios."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option, with something that it may be."""
-
-    name: str
-    example: str
-
-
 OPTIONS = {
-    "rtt_s": Option("--rtt", '"840 ms"'),
-    "frame_s": Option("--frame", '"273 ms"'),
-    "slots": Option("--slots", "48"),
-    "slot_bits_per_second": Option("--slot-rate", '"44 kbit/s"'),
-    "request_period_s": Option("--request-period", '"819 ms"'),
-    "allocation_period_s": Option("--allocation-period", '"546 ms"'),
-    "terminals": Option("--terminals", "18"),
-    "guaranteed_bits_per_second": Option("--guaranteed", '"44 kbit/s"'),
-    "available_bits_per_second": Option("--available", '"1.2 Mbit/s"'),
-    "segment_bytes": Option("--segment", '"1500 B"'),
-    "initial_window_segments": Option("--initial-window", "1, 3 or 10"),
-    "multiplier": Option("--multiplier", "1 or 4.8"),
-    "volume_segments": Option("--volume", "20, 100 or 500"),
-    "within_s": Option("--within", '"20 s"'),
+    "rtt_s": ("--rtt", '"840 ms"'),
+    "frame_s": ("--frame", '"273 ms"'),
+    "slots": ("--slots", "48"),
+    "slot_bits_per_second": ("--slot-rate", '"44 kbit/s"'),
+    "request_period_s": ("--request-period", '"819 ms"'),
+    "allocation_period_s": ("--allocation-period", '"546 ms"'),
+    "terminals": ("--terminals", "18"),
+    "guaranteed_bits_per_second": ("--guaranteed", '"44 kbit/s"'),
+    "available_bits_per_second": ("--available", '"1.2 Mbit/s"'),
+    "segment_bytes": ("--segment", '"1500 B"'),
+    "initial_window_segments": ("--initial-window", "1, 3 or 10"),
+    "multiplier": ("--multiplier", "1 or 4.8"),
+    "volume_segments": ("--volume", "20, 100 or 500"),
+    "within_s": ("--within", '"20 s"'),
 }
-"""By the parameter of the model that each sets."""
+"""Options with something that each may be, by the parameter of the model that it sets."""
 
 Rtt = Annotated[str, typer.Option(help="Round-trip time without waiting for capacity.")]
 Frame = Annotated[str, typer.Option(help="Duration of a frame of slots.")]
@@ -182,7 +174,7 @@ def dama(
         link = DemandAssignedLink(
             slots=slots,
             terminals=terminals,
-            **{name: read_option(OPTIONS[name].name, *text) for name, text in texts.items()},
+            **{name: read_option(OPTIONS[name][0], *text) for name, text in texts.items()},
         )
         within_s = float(
             positive("within_s", read_option("--within", within, parse_seconds), "20 s")
@@ -283,16 +275,16 @@ def _errors_by_option() -> Iterator[None]:
     except ModelError as error:
         first = OPTIONS.get(error.message.split(" ", 1)[0])
         is_value = first is not None and "it must be" in error.message
-        hint = f"such as {first.example}" if first is not None and is_value else error.hint
+        hint = f"such as {first[1]}" if first is not None and is_value else error.hint
         raise FairwindError(_with_options(error.message), hint) from error
 
 
 def _with_options(text: str) -> str:
     """Call parameters of the model by their options."""
     known = re.compile(r"\b(" + "|".join(name for name in OPTIONS if "_" in name) + r")\b")
-    named = known.sub(lambda found: OPTIONS[found[0]].name, text)
+    named = known.sub(lambda found: OPTIONS[found[0]][0], text)
     first, *rest = named.split(" ", 1)
-    return " ".join([OPTIONS[first].name if first in OPTIONS else first, *rest])
+    return " ".join([OPTIONS[first][0] if first in OPTIONS else first, *rest])
 
 
 def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
@@ -354,10 +346,9 @@ def sharing(
     rtt_s = _read_positive("--rtt", rtt, parse_seconds)
     bits = 8 * _read_positive("--segment", segment, parse_bytes)
     each = 0.0 if rate is None else bits / _read_positive("--rate", rate, parse_bits_per_second)
-    _check_counts("--segments", segments)
-    _check_counts("--remembered", remembered)
-    _check_counts("--initial", [initial])
-    _check_counts("--offered", [] if offered is None else [offered])
+    counts = {"--segments": segments, "--remembered": remembered, "--initial": [initial]}
+    for option, values in (counts | {"--offered": [] if offered is None else [offered]}).items():
+        _check_counts(option, values)
     most = math.inf if offered is None else offered
     opening_s = rtt_s if opening is None else _read_positive("--opening", opening, parse_seconds)
     path = (rtt_s, each, most, opening_s)

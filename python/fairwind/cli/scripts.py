@@ -89,7 +89,12 @@ def packetdrill(
         strict=strict,
         strict_echo=strict_echo,
         definitions=dict(_definition(one) for one in definitions or []),
-        options=dict(_option(one) for one in scripts if one.startswith("--")),
+        options={
+            name: value if sign else None
+            for name, sign, value in (
+                one.removeprefix("--").partition("=") for one in scripts if one.startswith("--")
+            )
+        },
     )
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
@@ -140,11 +145,6 @@ def _definition(text: str) -> tuple[str, str]:
     if not (name and sign):
         raise FairwindError(f"-D {text}: expected NAME=VALUE", "for example -D MSS=1460")
     return name, value
-
-
-def _option(text: str) -> tuple[str, str | None]:
-    name, sign, value = text.removeprefix("--").partition("=")
-    return name, value if sign else None
 
 
 def _shown(outcome: ScriptOutcome, *, verbose: bool) -> ScriptOutcome:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
+from fairwind.preview.description import labels_in_words
 from fairwind.quantities import counted
 
 if TYPE_CHECKING:
     from fairwind.scenario import Plan
     from fairwind.studies import Study
-
-_MOST_LETTERS = 60
-"""A longer list of settings is shortened to its ends and its length."""
 
 
 class StudyCommand(TyperCommand):
@@ -79,12 +77,5 @@ def _axes(plans: Mapping[str, Plan]) -> list[str]:
     lines = []
     for name, plan in plans.items():
         lines.append(f"  part {name}: {counted(plan.runs, 'run')}, {len(plan.seeds)} of each cell")
-        lines += [f"    sweep.{axis.name}: {_some(axis.labels)}" for axis in plan.axes]
+        lines += [f"    sweep.{axis.name}: {labels_in_words(axis.labels)}" for axis in plan.axes]
     return lines
-
-
-def _some(labels: tuple[str, ...]) -> str:
-    whole = ", ".join(labels)
-    if len(whole) <= _MOST_LETTERS:
-        return whole
-    return f"{labels[0]} to {labels[-1]}, {len(labels)} in all"

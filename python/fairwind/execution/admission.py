@@ -59,15 +59,12 @@ def _once(refused: Mapping[Refusal, Sequence[Cell]]) -> Iterator[tuple[str, Sequ
     """Write refusals, in one line what several groups are refused in the same words."""
     alike: dict[tuple[str, tuple[int, ...]], list[Refusal]] = {}
     for refusal, cells in refused.items():
-        words = str(replace(refusal, group="", key=_key_in_group(refusal)))
+        key = refusal.key.removeprefix(f"flows.{refusal.group}.")
+        words = str(replace(refusal, group="", key=key))
         alike.setdefault((words, tuple(cell.index for cell in cells)), []).append(refusal)
     for those in alike.values():
         keys = ", ".join(refusal.key for refusal in those)
         yield str(replace(those[0], key=keys)), refused[those[0]]
-
-
-def _key_in_group(refusal: Refusal) -> str:
-    return refusal.key.removeprefix(f"flows.{refusal.group}.")
 
 
 def _engine_in_words(engine: Engine) -> str:

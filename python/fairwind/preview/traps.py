@@ -55,6 +55,8 @@ REMOVED = (
 """Keys and values of mechanisms, and the first Linux without them, as `--on kernel` refuses them
 (`crates/kernel-settings/src/keys/recovery.rs`)."""
 
+FIFO = ("pfifo", "bfifo")
+
 BY_RATE = ("rbdc", "rbdc-start")
 """Policies that request capacity by the rate at which packets come, not for those that wait."""
 
@@ -138,7 +140,7 @@ def _queue_sizes(case: Case) -> Found:
         flows = sum(one.connections for one in greedy if case.bottleneck_of(one) == link)
         limit = queue_limit(link, case.network.mtu_bytes)
         product = product_bytes(link, rtt_s)
-        if not flows or limit is None or not product or not _is_fifo(link.queue):
+        if not flows or limit is None or not product or link.queue.get("discipline") not in FIFO:
             continue
         size = limit[0] / product
         words = f"the queue of {link.name} is {significant(size, 2)} bandwidth-delay products"
@@ -155,10 +157,6 @@ def _fills(one: Traffic, case: Case) -> bool:
     link = case.bottleneck_of(one)
     rate = None if link is None else link.rate_bits_per_second
     return one.is_greedy or (rate is not None and 8 * one.volume_bytes > rate * one.active_s)
-
-
-def _is_fifo(queue: Mapping[str, Any]) -> bool:
-    return queue.get("discipline") in ("pfifo", "bfifo")
 
 
 def _short_measurement(case: Case) -> Found:
@@ -317,12 +315,14 @@ def _assigned_capacity(case: Case) -> Found:
                 f"come, and what then waits before {link.name} leaves by guaranteed slots alone "
                 f"({rate_in_words(rate)}); raise guaranteed_slots, or request volume (avbdc)",
             )
-        limit, rate_bits = queue_limit(link, case.network.mtu_bytes), link.rate_bits_per_second
-        wait_s = _assignment_s(carrier)
-        if limit and rate_bits and _is_fifo(link.queue) and 8 * limit[0] / rate_bits < wait_s:
+        limit, wait_s = queue_limit(link, case.network.mtu_bytes), _assignment_s(carrier)
+        if limit is None or not link.rate_bits_per_second:
+            continue
+        held_s = 8 * limit[0] / link.rate_bits_per_second
+        if link.queue.get("discipline") in FIFO and held_s < wait_s:
             yield (
                 f"assigned {link.name}",
-                f"the queue of {link.name} holds {time_in_words(8 * limit[0] / rate_bits)} of its "
+                f"the queue of {link.name} holds {time_in_words(held_s)} of its "
                 f"rate, and slots come up to {time_in_words(wait_s)} after they were asked for: "
                 "slow start loses packets; lengthen it (1 bdp counts the RTT without this time)",
             )

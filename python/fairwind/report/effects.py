@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fairwind.quantities import percent, percent_interval, significant
+from fairwind.quantities import cell_text, percent, percent_interval
 from fairwind.results.answer import Answer, AxisEffect, Effect
 
 WIDTH, HEIGHT = 150, 18
@@ -91,11 +91,6 @@ def _table(axis: AxisEffect) -> EffectTable:
 
 
 def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
-    title = f"{effect.title} / {effect.unit}" if effect.unit else effect.title
-    means = [
-        significant(mean * effect.scale) if math.isfinite(mean) else "-"
-        for mean in (effect.mean_reference, effect.mean)
-    ]
     change = "-"
     if effect.relative is not None:
         interval = percent_interval(effect.low, effect.high)
@@ -104,8 +99,8 @@ def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
         (effect.value, False),
         *([(effect.context, False)] if has_context else []),
         (effect.name, False),
-        (title, False),
-        *((mean, True) for mean in means),
+        (effect.header, False),
+        *((cell_text(mean), True) for mean in effect.shown_means),
         (change, True),
     )
     return EffectRow(

@@ -300,21 +300,19 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return Scenario(str(file), read_text(file, "the scenario", hint))
 
 
-WHAT = {
-    "writes": "the recorded writes",
-    "rate-trace": "the recorded rate",
-    "losses": "the recorded losses",
-    "delays": "the table of delays",
+KINDS = {
+    "writes": ("the recorded writes", "a capture, or of a text file with lines such as 0.035,1200"),
+    "rate-trace": (
+        "the recorded rate",
+        "a file in Mahimahi's form: one number of milliseconds a line",
+    ),
+    "losses": (
+        "the recorded losses",
+        "a text file with 1 for each lost packet and 0 for each other",
+    ),
+    "delays": ("the table of delays", "a file such as netem's .dist: numbers separated by blanks"),
 }
-"""Names of file kinds in errors."""
-
-FORM = {
-    "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
-    "rate-trace": "give the name of a file in Mahimahi's form: one number of milliseconds a line",
-    "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
-    "delays": "give the name of a file such as netem's .dist: numbers separated by blanks",
-}
-"""Hints on the expected format, by file kind."""
+"""Kinds of files in errors, and what has the expected format."""
 
 CAPTURES = (
     b"\x0a\x0d\x0d\x0a",
@@ -344,7 +342,8 @@ def text_of(folder: Path, named: NamedFile) -> str:
             f"`connection` does not apply to {file}: it is not a capture",
             "name a capture (pcap, pcapng), or leave connection out",
         )
-    return read_text(file, WHAT[named.content], FORM[named.content])
+    what, form = KINDS[named.content]
+    return read_text(file, what, f"give the name of {form}")
 
 
 def is_capture(file: Path) -> bool:

@@ -179,16 +179,16 @@ def scenario_text(name: str, answers: Answers, rtts: tuple[str, ...] = ()) -> st
     rtts : tuple of str
         Round-trip times to compare.
     """
-    comparison = COMPARISONS[answers.comparison].lines
-    comparison = comparison.replace(
-        "{rtts}", ", ".join(toml_value(rtt, "path.rtt") for rtt in rtts)
-    )
+    about, compared = WORKLOADS[answers.workload], COMPARISONS[answers.comparison]
+    sentence = f"{about.description[0].upper()}{about.description[1:]}"
+    description = f"{sentence}; compared: {compared.description}."
+    times = ", ".join(toml_value(rtt, "path.rtt") for rtt in rtts)
     return f"""\
 #:schema ./{SCHEMA_FILE}
 # Editors that know the schema complete and check keys: docs/guides/editors.md.
 # Try it: fairwind check FILE, then fairwind run FILE. All keys: fairwind schema.
 name = {toml_value(name, "name")}
-description = {toml_value(_description(answers), "description")}
+description = {toml_value(description, "description")}
 duration = "60 s"          # of virtual time, warm-up included
 
 [path]                     # one bottleneck in each direction; [topology] describes anything else
@@ -197,17 +197,11 @@ rtt = {toml_value(answers.rtt, "path.rtt")}
 queue = {{ discipline = "pfifo", limit = "1 bdp" }}          # towards the right: data of streams
 reverse_queue = {{ discipline = "pfifo", limit = "1 bdp" }}  # towards the left: ACKs and responses
 
-{WORKLOADS[answers.workload].lines}
+{about.lines}
 [measure]
 warmup = "10 s"            # not measured: starts and slow start
 intervals = ["1 s"]        # windows of time series
 
 [sweep]                    # all combinations are run, each with the same seeds
 repeat = 5                 # runs of each combination, for intervals
-{comparison}"""
-
-
-def _description(answers: Answers) -> str:
-    compared = COMPARISONS[answers.comparison].description
-    about = WORKLOADS[answers.workload].description
-    return f"{about[0].upper()}{about[1:]}; compared: {compared}."
+{compared.lines.replace("{rtts}", times)}"""
