@@ -161,18 +161,13 @@ def run(
     from fairwind.execution.execute import RunSettings
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
-    planned = PlannedRun(plan, RunSettings(jobs, out, force))
+    place = RunSettings(jobs, out, force)
+    planned = PlannedRun(plan, place)
     if until_decided:
         planned = answers.planned_growth(chosen, growth, planned)
     approve([planned], engine, is_approved=yes)
-    results = runs.execute(
-        chosen,
-        engine,
-        RunSettings(jobs, out, force),
-        growth,
-        is_growing=until_decided,
-        is_live=live,
-    )
+    grown = growth if until_decided else None
+    results = runs.execute(chosen, engine, place, grown, growth.margin, is_live=live)
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
     if until_decided and answers.is_undecided(results):

@@ -51,12 +51,12 @@ def execute(
     engine: Engine,
     settings: RunSettings,
     growth: Growth | None = None,
+    margin: float | None = None,
     *,
-    is_growing: bool = False,
     is_live: bool = False,
 ) -> Results:
     """Run a scenario with its progress, looks, warnings and results on standard error."""
-    plan, growth = scenario.check(), growth or Growth()
+    plan, most_seeds = scenario.check(), None if growth is None else growth.most_seeds
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
@@ -67,16 +67,14 @@ def execute(
             if resumed is None:
                 _print_expected_time(state)
             # What a growing run resumes later are its own simulations.
-            if resumed is None or not is_growing:
+            if resumed is None or growth is None:
                 resumed = state.resumed
             show(state)
 
         def on_look(look: Look) -> None:
-            log(look_in_words(look, growth))
+            log(look_in_words(look, growth or Growth()))
 
-        results = scenario.run_on(
-            engine, settings, growth, on_progress, on_look, is_growing=is_growing
-        )
+        results = scenario.run_on(engine, settings, most_seeds, margin, on_progress, on_look)
     again = f", {resumed} of them resumed" if resumed else ""
     done = results.manifest.plan.runs - len(results.failures)
     log(f"{counted(done, one_of(engine))}{again}; tables: {results.folder}")

@@ -42,10 +42,7 @@ def packetdrill(
         ),
     ],
     *,
-    on: Annotated[
-        str,
-        typer.Option(help=SYSTEMS),
-    ] = "sim",
+    on: Annotated[str, typer.Option(help=SYSTEMS)] = "sim",
     profile: Annotated[
         str | None,
         typer.Option(help=f"Profile of Fairwind's endpoint. Default: {DEFAULT_PROFILE}."),
@@ -83,22 +80,16 @@ def packetdrill(
             "--profile sets Fairwind's endpoint and does not apply to a kernel",
             "leave one of the two out",
         )
+    words = [one.removeprefix("--").partition("=") for one in scripts if one.startswith("--")]
     settings = FollowSettings(
         on=on,
         profile=profile or DEFAULT_PROFILE,
         strict=strict,
         strict_echo=strict_echo,
         definitions=dict(_definition(one) for one in definitions or []),
-        options={
-            name: value if sign else None
-            for name, sign, value in (
-                one.removeprefix("--").partition("=") for one in scripts if one.startswith("--")
-            )
-        },
+        options={name: value if sign else None for name, sign, value in words},
     )
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
-    if not found:
-        raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
     _follow_all(found, settings, against, verbose=verbose)
 
 
@@ -106,6 +97,8 @@ def _follow_all(
     found: Sequence[Path], settings: FollowSettings, against: str | None, *, verbose: bool
 ) -> None:
     """Run all scripts and show what became of them; the exit code tells whether all passed."""
+    if not found:
+        raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
     outcomes, unread, differing = [], 0, 0
     for script in found:
         try:

@@ -31,7 +31,7 @@ from fairwind.scenario.settings import Setting, flattened, toml_document
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairwind.answers.until import Growth, Look
+    from fairwind.answers.until import Look
     from fairwind.engine.engines import Engine
     from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
@@ -246,45 +246,39 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
-        from fairwind.answers.until import MOST_SEEDS, Growth
         from fairwind.execution.execute import RunSettings
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
         engine = engine_named(on, dict(scenario.classes))
         settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
-        # A wrong margin is refused before anything runs.
-        growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
-        return scenario.run_on(
-            engine, settings, growth, progress, is_growing=until_decided is not None
-        )
+        return scenario.run_on(engine, settings, until_decided, margin, progress)
 
     def run_on(
         self,
         engine: Engine,
         settings: RunSettings,
-        growth: Growth,
+        until_decided: int | None = None,
+        margin: float | None = None,
         on_progress: Callable[[RunState], None] | None = None,
         on_look: Callable[[Look], None] | None = None,
-        *,
-        is_growing: bool,
     ) -> Results:
-        """Run; if it is growing, add seeds until all is decided (`answers.run_until_decided`)."""
+        """Run as `run` does; ``on_look`` is as in `fairwind.answers.run_until_decided`."""
         from fairwind.answers.answer import keep_margin
-        from fairwind.answers.until import run_until_decided
+        from fairwind.answers.until import MOST_SEEDS, Growth, run_until_decided
         from fairwind.execution.execute import run_plan
 
-        if is_growing:
+        # A wrong margin is refused before anything runs.
+        growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
+        if until_decided is None:
+            results = run_plan(self.plan, engine, settings, on_progress)
+            keep_margin(results, margin)
+            return results
 
-            def plan_of(seeds: int) -> Plan:
-                return self.with_settings({"repeat": seeds}).plan
+        def plan_of(seeds: int) -> Plan:
+            return self.with_settings({"repeat": seeds}).plan
 
-            return run_until_decided(
-                plan_of, self.plan, engine, settings, growth, on_progress, on_look
-            )
-        results = run_plan(self.plan, engine, settings, on_progress)
-        keep_margin(results, growth.margin)
-        return results
+        return run_until_decided(plan_of, self.plan, engine, settings, growth, on_progress, on_look)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
