@@ -20,7 +20,8 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.cli.answers import growth_of, known_values, look_in_words, print_answer
+from fairwind.cli.answers import growth_of, known_values, print_answer
+from fairwind.cli.runs import look_in_words
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
@@ -600,18 +601,20 @@ def test_unknown_numbers_are_null_in_json():
 
 def test_unused_mechanism_changes_nothing(folder):
     axis = 'sweep."flows.thin.tcp.linear_timeouts"=[false, true]'
-    arguments = ("--set", "flows.*.count=1", "--set", axis, "--set", "flows.greedy.count=1")
+    arguments = ("--set", "flows.*.count=1", "--set", axis, "--until-decided")
     loss = ("--set", "path.rate=10 Mbit/s", "--set", "path.queue={ limit = '1000 packets' }")
     code, out, error = fairwind("run", "scenario.toml", *arguments, *loss, cwd=folder)
     assert code == 0, error
+    assert "3 seeds: everything is decided" in error
     assert "linear_timeouts changed nothing in any run" in " ".join(out.split())
 
 
 def test_run_until_decided_on_the_command_line(folder):
     arguments = ("run", "scenario.toml", "--until-decided", "--most-seeds", 4, "--out", "a")
     code, out, error = fairwind(*arguments, cwd=folder)
-    assert code == 0, error
+    assert code == 4, error
     assert "3 seeds: " in error
+    assert "1 of 2 effects undecided; stopped at --most-seeds 4" in error
     assert "at growing numbers of seeds" in " ".join(out.split())
     # The same command again has nothing to run; a plain run is told what is there.
     seeds = read_looks(folder / "a")[-1]

@@ -18,11 +18,12 @@ from fairwind.engine.core import scenario_schema
 from fairwind.errors import FairwindError
 from fairwind.html import block, line, table
 from fairwind.results import Claim, Verdict, summarise
-from fairwind.scenario import Scenario
+from fairwind.scenario import Plan, Scenario, typed
 from fairwind.scenario.settings import flattened, toml_value
 from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
 
 ROOT = Path(__file__).parents[2]
+STUB = ROOT / "python" / "fairwind" / "scenario" / "typed.pyi"
 
 SETTINGS = {
     "name": "two groups",
@@ -159,7 +160,7 @@ def test_nested_settings_leave_other_keys_as_they_are():
 
 def test_each_table_and_key_of_the_schema_has_a_type():
     subprocess.run([sys.executable, ROOT / "tools" / "typed_settings.py", "--check"], check=True)
-    typed = (ROOT / "python" / "fairwind" / "scenario" / "typed.py").read_text(encoding="utf-8")
+    stub = STUB.read_text(encoding="utf-8")
     keys = {
         key
         for definition in [scenario_schema(), *scenario_schema()["$defs"].values()]
@@ -167,8 +168,20 @@ def test_each_table_and_key_of_the_schema_has_a_type():
         for key in form.get("properties", ())
     }
     assert len(keys) > 100
-    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", typed)]
+    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", stub)]
     assert not missing or missing == ["name"]
+
+
+def test_each_type_of_the_stub_exists_at_run_time():
+    names = re.findall(
+        r"^(?:class )?(\w+)(?:: TypeAlias|\(.*TypedDict|\(_)", STUB.read_text(), re.M
+    )
+    assert len(names) > 80
+    assert [name for name in names if not hasattr(typed, name)] == []
+    assert typed.ScenarioSettings.__required_keys__ == {"name", "duration", "flows"}
+    assert typed.PathSettings.__annotations__["rtt"].__forward_arg__ == "Span | str"
+    with pytest.raises(ImportError, match="cannot import name 'Settings'"):
+        exec("from fairwind.scenario.typed import Settings")
 
 
 PROGRAM = """
@@ -286,9 +299,14 @@ def test_scenario_and_plan_show_what_would_run():
     assert page == scenario.plan._repr_html_()
     text = Tags(page).text
     assert {"two groups", "thin <b>and</b> greedy", "path.rtt: 40 ms, 80 ms"} <= {*text}
-    assert "4 cells x 2 seeds = 8 runs" in text
     words = " ".join(text)
-    assert all(part in words for part in ("1 Mbit/s", "bottleneck: pfifo", "greedy, linux-6.18"))
+    for part in ("bottleneck: pfifo", "1 Mbit/s", "greedy", "linux-6.18", "none, some", "3 s, all"):
+        assert part in words, words
+    assert "4 cells x 2 seeds = 8 runs" in text
+
+
+def test_plan_of_a_capture_shows_its_name():
+    assert Tags(Plan.of_one_cell("a capture", "", {})._repr_html_()).text == ["a capture"]
 
 
 def test_a_wrong_scenario_shows_its_errors():

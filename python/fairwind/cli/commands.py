@@ -16,6 +16,7 @@ from fairwind.cli.init import init
 from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model import app as model
 from fairwind.cli.output import (
+    ExitCode,
     Format,
     OutputFormat,
     Wide,
@@ -39,8 +40,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to "
     "standard error. Exit codes: 0 success, 1 some simulations or scripts failed, 2 "
-    "wrong usage or input, 3 a condition of a comparison failed, 4 one is undecided, 130 "
-    "interrupted.",
+    "wrong usage or input, 3 a condition of a comparison failed, 4 one, or an effect of a run "
+    "--until-decided, is undecided, 130 interrupted.",
 )
 
 app.add_typer(congestion, name="congestion")
@@ -78,7 +79,8 @@ UntilDecided = Annotated[
     bool,
     typer.Option(
         "--until-decided",
-        help="Add seeds until every effect of the axes is decided; what is there already is kept.",
+        help="Add seeds until every effect of the axes is decided; what is there already is kept. "
+        "Exit code 4 if some are undecided at the bound.",
     ),
 ]
 MostSeeds = Annotated[
@@ -155,24 +157,21 @@ def run(
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
-    from fairwind.answers.answer import keep_margin
     from fairwind.cli import answers, runs
     from fairwind.execution.execute import RunSettings
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
-    planned = PlannedRun(plan, RunSettings(jobs, out, force))
+    place = RunSettings(jobs, out, force)
+    planned = PlannedRun(plan, place)
     if until_decided:
         planned = answers.planned_growth(chosen, growth, planned)
-    approve([planned], engine, jobs, is_approved=yes)
-    if until_decided:
-        results = answers.execute_until_decided(
-            chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
-        )
-    else:
-        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
-        keep_margin(results, growth.margin)
+    approve([planned], engine, is_approved=yes)
+    grown = growth if until_decided else None
+    results = runs.execute(chosen, engine, place, grown, growth.margin, is_live=live)
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
+    if until_decided and answers.is_undecided(results):
+        raise typer.Exit(ExitCode.UNDECIDED)
 
 
 app.command()(check)
@@ -230,26 +229,26 @@ def study(
 ) -> None:
     """Run a study, judge its claims, and write its report."""
     from fairwind.cli import runs
+    from fairwind.execution.execute import RunSettings
+    from fairwind.studies import studies
 
     if name is None:
-        runs.print_studies(output)
+        rows = [
+            (one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()
+        ]
+        print_rows(("name", "title", "forms", "source"), rows, output)
         return
-    wanted = form or ("reduced" if reduced else "full")
-    pairs = settings_of(settings or ())
-    files = runs.ReportFiles(has_figures=figures)
     runs.run_study(
         name,
         on,
-        wanted,
-        pairs,
-        jobs=jobs,
-        out=out,
-        force=force,
+        form or ("reduced" if reduced else "full"),
+        settings_of(settings or ()),
+        RunSettings(jobs, out, force),
+        output,
+        has_figures=figures,
+        is_wide=wide,
         is_approved=yes,
         is_live=live,
-        output=output,
-        is_wide=wide,
-        files=files,
     )
 
 
@@ -289,7 +288,7 @@ def report(
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
-    runs.report(open_results(folder), runs.ReportFiles(out, figures), wanted)
+    runs.report(open_results(folder), out, wanted, has_figures=figures)
 
 
 @app.command()

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from fairwind.answers.conditions import (
-    Condition,
     Judgement,
     Outcome,
     columns_of,
@@ -19,7 +18,7 @@ from fairwind.answers.conditions import (
 )
 from fairwind.answers.junit import junit_document
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
-from fairwind.compare import Comparison, Labelled, frame_of, readable_differences
+from fairwind.compare import Comparison, frame_of, readable_differences
 from fairwind.errors import FairwindError
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.results import open_results
@@ -50,29 +49,21 @@ def run_comparison(
     if wanted:
         judged_rows = sides.contrasts(columns_of(wanted, sides.runs))
         judged = judge(wanted, judged_rows, sides.looks)
-        rows = rows or _judged(wanted, judged_rows)
+        # Each row that a condition fits, once, so that the table corrects for these alone.
+        fitting = {id(row): row for one in wanted for row in rows_for(one, judged_rows)}
+        rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)
-    _print(rows, output)
-    if junit is not None:
-        full = f"{junit} could not be written"
-        with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
-            write_file(junit, junit_document(sides.name, judged))
-    _exit_by(judged)
-
-
-def _judged(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Labelled]:
-    """Give the rows that conditions fit, each once, so that the table corrects for these alone."""
-    fitting = {id(row): row for one in conditions for row in rows_for(one, rows)}
-    return list(fitting.values())
-
-
-def _print(rows: Sequence[Labelled], output: OutputFormat) -> None:
     differences = frame_of(rows)
     if output is OutputFormat.TABLE:
         sys.stdout.write(aligned(*readable_differences(differences)))
     else:
         print_frame(differences, output)
+    if junit is not None:
+        full = f"{junit} could not be written"
+        with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
+            write_file(junit, junit_document(sides.name, judged))
+    _exit_by(judged)
 
 
 def _exit_by(judged: Sequence[Judgement]) -> None:

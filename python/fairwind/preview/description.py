@@ -12,6 +12,7 @@ from fairwind.quantities import (
     RATES,
     SIZES,
     TIMES,
+    counted,
     parse_bits_per_second,
     parse_bytes,
     parse_seconds,
@@ -74,17 +75,14 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
         *_groups(shown),
         ("time", variants(_times(experiment) for experiment in shown)),
     ]
-    lines += [("sweep", f"{axis.name}: {_labels(axis.labels)}") for axis in plan.axes]
+    lines += [("sweep", f"{axis.name}: {labels_in_words(axis.labels)}") for axis in plan.axes]
     runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
-    grid = f"{_counted(len(plan.cells), 'cell')} x {_counted(plan.replicates, 'seed')} = {runs}"
+    grid = f"{counted(len(plan.cells), 'cell')} x {counted(plan.replicates, 'seed')} = {runs}"
     return [line for line in lines if line[1]] + [("runs", grid)]
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _labels(labels: Sequence[str]) -> str:
+def labels_in_words(labels: Sequence[str]) -> str:
+    """Give the settings along an axis, of many the ends and how many there are."""
     if len(labels) <= 8:
         return ", ".join(labels)
     return f"{labels[0]}, {labels[1]} to {labels[-1]} ({len(labels)} values)"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from fairwind.quantities import percent, percent_interval, significant
+from fairwind.quantities import cell_text, percent, percent_interval
 from fairwind.results.answer import Answer, AxisEffect, Effect
 
 WIDTH, HEIGHT = 150, 18
@@ -93,7 +93,7 @@ def _cells(effect: Effect, reach: float) -> Iterator[EffectCell]:
     yield EffectCell(effect.value)
     yield EffectCell(str(effect.verdict), effect.verdict.name.lower())
     yield EffectCell(effect.name)
-    yield EffectCell(f"{effect.title} / {effect.unit}" if effect.unit else effect.title)
+    yield EffectCell(effect.header)
     yield EffectCell(effect.context)
     change, order = "-", ""
     if effect.relative is not None:
@@ -104,9 +104,8 @@ def _cells(effect: Effect, reach: float) -> Iterator[EffectCell]:
         )
     yield EffectCell(change, "number")
     yield EffectCell(interval_picture(effect, reach), "interval", order)
-    for mean in (effect.mean_reference, effect.mean):
-        text = significant(mean * effect.scale) if math.isfinite(mean) else "-"
-        yield EffectCell(text, "number")
+    for mean in effect.shown_means:
+        yield EffectCell(cell_text(mean), "number")
     yield EffectCell("-" if effect.seeds_needed is None else str(effect.seeds_needed), "number")
 
 

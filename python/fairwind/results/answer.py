@@ -73,6 +73,20 @@ class Effect:
     seeds: int
     scale: float
 
+    @property
+    def header(self) -> str:
+        """The measure with its unit."""
+        return f"{self.title} / {self.unit}" if self.unit else self.title
+
+    @property
+    def shown_means(self) -> tuple[float | None, float | None]:
+        """Means of the reference and of this value, in `unit`; None if unknown."""
+        first, second = (
+            value * self.scale if math.isfinite(value) else None
+            for value in (self.mean_reference, self.mean)
+        )
+        return first, second
+
 
 VERDICTS = {
     EffectVerdict.MORE: "more than an equal share of",
@@ -213,14 +227,13 @@ class Answer:
 
 def _cells(effect: Effect) -> list[object]:
     """Give an effect as cells of a table, in the unit that people read it in."""
-    means = [value * effect.scale for value in (effect.mean_reference, effect.mean)]
     unit = f" {effect.unit}" if effect.unit else ""
     return [
         effect.value,
         effect.context or None,
         effect.name,
         effect.title,
-        *(None if math.isnan(value) else f"{value:.4g}{unit}" for value in means),
+        *(None if mean is None else f"{mean:.4g}{unit}" for mean in effect.shown_means),
         None if effect.relative is None else f"{percent(effect.relative)} %",
         percent_interval(effect.low, effect.high) or None,
         effect.holm_p_value,
