@@ -34,33 +34,36 @@ def rate_over_time(
     columns: int = 3,
     curve: str = "group",
     curve_title: str | None = None,
+    unit: str | None = None,
 ) -> alt.TopLevelMixin:
-    """Draw a rate per window: the mean over replicates as a line, their range as a band.
+    """Draw a measure per window: the mean over replicates as a line, their range as a band.
 
     Panels share the axis of rates where that leaves none of them flat.
 
     Parameters
     ----------
     windows : DataFrame
-        Columns ``start_s`` (start of the window, seconds), the measure in bit/s, that of the
-        curves, and the panels' column if there is one; one row per window, curve and replicate.
+        Columns ``start_s`` (start of the window, seconds), the measure, that of the curves, and
+        the panels' column if there is one; one row per window, curve and replicate.
     title : str
-        The measure's name; the unit depends on the largest value.
+        The measure's name.
+    unit : str, optional
+        Of the measure. If none is given it is in bit/s, and drawn as its largest value asks.
     """
     keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
     greatest = float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0))
-    unit, divisor, _ = unit_for([greatest], RATES)
+    scaled, divisor, _ = unit_for([greatest], RATES) if unit is None else (unit, 1, 0)
     rate = pl.col(measure) / divisor
     frame = windows.group_by(keys, maintain_order=True).agg(
         rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")
     )
     colour, dash = group_lines(windows[curve], curve, title=curve_title)
     base = alt.Chart(inline(frame)).encode(
-        x=alt.X("start_s:Q", title="start of the window / s"),
+        x=alt.X("start_s:Q", title=f"{'start of the window' if unit is None else 'time'} / s"),
         color=colour,
     )
     band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("low:Q", title=f"{title} / {unit}"), y2="high:Q"
+        y=alt.Y("low:Q", title=f"{title} / {scaled}"), y2="high:Q"
     )
     is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
     line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(

@@ -46,6 +46,7 @@ def default_figures(results: Results) -> list[Figure]:
         *(one for kind, title in LATENCIES.items() for one in _latency(results, kind, title)),
         *completion_figures(results),
         *_over_time(results),
+        *window_figures(results),
         *_drops(results),
         *queue_figures(results),
         *slot_figures(results),
@@ -149,6 +150,38 @@ def _over_time(results: Results) -> Iterator[Figure]:
             **shown.arguments,
         ),
     )
+
+
+def window_figures(results: Results) -> Iterator[Figure]:
+    """Draw congestion windows over time, of the first flow of each group in the first replicate."""
+    if not results.has_table("endpoint") or not results.endpoint.height:
+        return
+    samples = results.endpoint.rename({"time_s": "start_s"})
+    first = [
+        pl.col(key) == pl.col(key).min().over("cell", "group") for key in ("replicate", "flow")
+    ]
+    shown = overlaid(results, samples.filter(*first))
+    instants = shown.frame["start_s"].unique().sort()
+    kept = instants.gather_every(-(-shown.frame.height // MOST_SAMPLES))
+    yield Figure(
+        name="congestion-window",
+        title="Congestion window over time",
+        caption=(
+            "Congestion window of the first flow of each group in the first replicate, at instants "
+            f"that `endpoint_interval` sets.{shown.note}"
+        ),
+        chart=rate_over_time(
+            shown.frame.filter(pl.col("start_s").is_in(kept.implode())),
+            measure="cwnd_packets",
+            title="window",
+            unit="packets",
+            **shown.arguments,
+        ),
+    )
+
+
+MOST_SAMPLES = 6_000
+"""Samples of one figure, of all curves together."""
 
 
 def _drops(results: Results) -> Iterator[Figure]:
