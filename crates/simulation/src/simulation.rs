@@ -186,6 +186,10 @@ impl Simulation {
             }
         }
         control.report(whole, whole);
+        if control.live().is_wanted() {
+            // Whoever watches a simulation of few events sees its end, too.
+            control.live().count(&self.collector, self.end);
+        }
         self.finish()
     }
 
