@@ -256,16 +256,24 @@ def study(
 def show(
     folder: Folder,
     *,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Print this table instead, such as slots or endpoint."),
+    ] = None,
     wide: Wide = False,
     margin: MarginOfRun = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
+    from fairwind.cli.output import print_frame
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
     results = open_results(folder)
+    if table is not None:
+        print_frame(results.table(table), output, is_wide=wide)
+        return
     answers.print_run(results, output, wanted, is_wide=wide)
     runs.print_warnings(results)
 

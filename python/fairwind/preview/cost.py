@@ -27,9 +27,8 @@ CONNECTION_SECONDS = 30e-6
 """Processor time: of the command and the merged tables, of a simulation, of a packet (sent, queued
 and received, on one or two links), and of a connection with its rows in the tables."""
 
-PLANNED_SECONDS = 1.6e-7
-"""Processor time for each pair of transfers that a scenario plans, begun or not: measured with 500
-to 10 000 of them."""
+PLANNED_SECONDS = 5e-6
+"""Processor time for each transfer that a scenario plans, begun or not."""
 
 START_BYTES = 160e6
 CONNECTION_BYTES = 8.5e3
@@ -75,14 +74,14 @@ class Cost:
     @property
     def seconds(self) -> float:
         """Processor time in the simulator."""
-        per_flow = CONNECTION_SECONDS * self.connections + PLANNED_SECONDS * self.planned**2
+        per_flow = CONNECTION_SECONDS * self.connections + PLANNED_SECONDS * self.planned
         return RUN_SECONDS + PACKET_SECONDS * self.packets + per_flow
 
     @property
     def memory_bytes(self) -> float:
         """Memory while it runs, in addition to that of the process."""
         held = PACKET_BYTES * self.held_packets + ROW_BYTES * self.rows
-        return CONNECTION_BYTES * self.connections + held
+        return CONNECTION_BYTES * max(self.connections, self.planned) + held
 
 
 @dataclass(frozen=True)
