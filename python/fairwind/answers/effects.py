@@ -207,6 +207,10 @@ def _effect(
 ) -> Effect:
     unit, scale = shown_in
     values, test = found.values, found.test
+    # What all looks allow may leave out the last estimate; with it, the interval still holds.
+    low, high = min(decision.low, test.estimate), max(decision.high, test.estimate)
+    if math.isnan(decision.low):
+        low = high = math.nan
     return Effect(
         table=place.pair.labels["table"],
         name=place.pair.labels["name"],
@@ -218,11 +222,11 @@ def _effect(
         mean_reference=values.mean_a,
         mean=values.mean_b,
         relative=_known(found.relative(test.estimate)),
-        low=_known(found.relative(decision.low)),
-        high=_known(found.relative(decision.high)),
+        low=_known(found.relative(low)),
+        high=_known(found.relative(high)),
         difference=_known(values.mean_b - values.mean_a),
-        difference_low=_known(found.difference(decision.low)),
-        difference_high=_known(found.difference(decision.high)),
+        difference_low=_known(found.difference(low)),
+        difference_high=_known(found.difference(high)),
         p_value=_known(decision.p_value),
         holm_p_value=_known(decision.adjusted_p_value),
         verdict=decision.verdict,

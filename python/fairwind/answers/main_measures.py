@@ -14,7 +14,7 @@ from fairwind.results.tidy import ANSWERS, is_of_a_volume, workloads
 GOODPUT = "goodput_bits_per_second"
 LATENCIES = ("delivery_latency_p99_s", "ack_latency_p99_s")
 RESPONSES = "response_time_p99_s"
-COMPLETION = "completion_time_p90_s"
+COMPLETION = ("completion_time_p90_s", "completion_time_s")
 
 BULK = ("greedy", "on-off", "relay")
 """Kinds of workloads that send as much as they can."""
@@ -30,8 +30,9 @@ def main_measures(results: Results) -> list[MainMeasure]:
     """Give the main measure of each group: table, name and measure, in the order of the groups.
 
     Bulk transfers are judged by goodput, transfers of a volume by the time that 90 % of them took,
-    calls by the 99th percentile of the response time, everything else by that of the delivery
-    latency (of the time to the acknowledgment where nobody saw the delivery).
+    or by its time where there is a single one, calls by the 99th percentile of the response time,
+    everything else by that of the delivery latency (of the time to the acknowledgment where nobody
+    saw the delivery).
     """
     # A group is judged by its workload in the first cell.
     known = {name: workload for _, name, workload in reversed([*workloads(results)])}
@@ -48,8 +49,9 @@ def main_measures(results: Results) -> list[MainMeasure]:
 def _main_measure(
     name: str, known: dict[str, Any], groups: pl.DataFrame, transfers: pl.DataFrame
 ) -> MainMeasure | None:
-    if _has(transfers, name, COMPLETION):
-        return TRANSFERS.table, name, COMPLETION
+    for measure in COMPLETION:
+        if _has(transfers, name, measure):
+            return TRANSFERS.table, name, measure
     found = next((one for one in _measures(name, known) if _has(groups, name, one)), None)
     return None if found is None else (GROUPS.table, name, found)
 

@@ -336,7 +336,7 @@ def compare(
     """Compare two runs, or the values of an axis of one, with 95 % intervals.
 
     Runs of different engines can be compared. With --fail-if, the exit code is 3 if a condition is
-    surely met, and 4 if one is met, but perhaps by chance.
+    surely met, and 4 if more seeds are needed to know.
     """
     from fairwind.cli import comparisons
 

@@ -85,7 +85,7 @@ def _increase(row: Mapping[str, Any], name: str) -> str:
     mean, high = row[f"{name}_s"], row[f"{name}_high_s"]
     if mean is None:
         return f"{name} unknown"
-    more = f"{1e3 * (mean - row['idle_s']):+.3g} ms"
+    more = f"+{significant(1e3 * (mean - row['idle_s']), 3)} ms".replace("+-", "-")
     if high is None or high == mean:
         return f"{name} {significant(1e3 * mean, 3)} ms ({more})"
     return f"{name} {with_uncertainty(1e3 * mean, 1e3 * (high - mean))} ms ({more})"

@@ -65,6 +65,7 @@ DISPENSABLE = (
     "delivery_latency_p99_s",
     "sojourn_p99_s",
     "completion_time_p50_s",
+    "completion_time_s",
     "goodput_bits_per_second",
 )
 """Measures in the order in which they are left out where a table is too wide."""

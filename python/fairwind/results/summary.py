@@ -146,6 +146,7 @@ TRANSFERS = Subject(
     "transfers",
     "group",
     (
+        "completion_time_s",
         "completion_time_p50_s",
         "completion_time_p90_s",
         "ended_transfers",

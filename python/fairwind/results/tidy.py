@@ -146,20 +146,27 @@ def transfer_times(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         Leading columns, ``group``, ``ended_transfers``, ``unfinished_transfers`` (which the end
-        of the run, or a connection's being given up, cut short), and quantiles of the times of
-        those that ended, from the flow's start to its finish: ``completion_time_p50_s`` and
-        ``completion_time_p90_s``.
+        of the run, or a connection's being given up, cut short), and times of those that ended,
+        from the flow's start to its finish: quantiles ``completion_time_p50_s`` and
+        ``completion_time_p90_s``, or ``completion_time_s`` where each run has a single one.
     """
     flows = transfers(results)
     if flows.is_empty():
         return flows
     times = pl.col("completion_time_s").filter("has_ended")
-    return flows.group_by([*_leading(results), "group"], maintain_order=True).agg(
+    rows = flows.group_by([*_leading(results), "group"], maintain_order=True).agg(
         pl.col("has_ended").sum().alias("ended_transfers"),
         pl.col("finished_s").is_null().sum().alias("unfinished_transfers"),
+        times.mean(),
         times.quantile(0.5, "linear").alias("completion_time_p50_s"),
         times.quantile(0.9, "linear").alias("completion_time_p90_s"),
+        pl.len().alias("transfers"),
     )  # fmt: skip
+    is_single = pl.col("transfers").max().over("cell", "group") == 1
+    quantiles = pl.col("completion_time_p50_s", "completion_time_p90_s")
+    return rows.with_columns(
+        pl.when(is_single).then("completion_time_s"), pl.when(~is_single).then(quantiles)
+    ).drop("transfers")
 
 
 def transfers(results: Results) -> pl.DataFrame:
