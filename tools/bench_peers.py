@@ -115,7 +115,7 @@ def installed(program: str) -> bool:
 
 
 def compared_simulators(rounds: int) -> list[Comparison]:
-    """Return millions of data segments per CPU second, of the run without its set-up."""
+    """Return millions of data segments per CPU second."""
     found = []
     for name, (work, aim, arguments) in SCENARIOS.items():
         one = Comparison(f"{name}: {work}", "10^6 segments/s", "ns-2", aim)

@@ -211,6 +211,7 @@ def test_run_of_a_moment_prints_its_last_state(tmp_path):
     assert code == 0, error
     lines = [line for line in error.splitlines() if line.startswith("replicate 0, ")]
     assert 1 <= len(lines) <= 3, error
+    assert len({*lines}) == len(lines), error
     assert re.match(
         r"replicate 0, .*\d s \(.*: greedy \S+ Mbit/s, RTT .*, \d+ lost; thin", lines[-1]
     )

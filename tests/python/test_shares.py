@@ -54,6 +54,24 @@ def test_share_of_a_group_is_its_part_of_the_goodput(two):
     assert (share.equal, share.seeds) == (0.75, 4)
 
 
+def test_answers_of_one_folder_are_exactly_equal(two):
+    shares = {package.open(two.folder).answer().shares for _ in range(8)}
+    assert len(shares) == 1
+
+
+def test_groups_that_read_nothing_share_nothing(tmp_path):
+    flows = (greedy("mine", "reno"), greedy("cubic", "cubic"))
+    lost = scenario(*flows, path={"rate": "5 Mbit/s", "rtt": "40 ms", "loss": "100 %"})
+    assert package.run(lost, out=tmp_path / "run").answer() is None
+
+
+def test_marks_matter_at_receivers_that_send_no_data(tmp_path):
+    flows = (greedy("mine", "reno") | {"receiver_tcp": {"ecn": "when-asked"}},)
+    sweep = {"flows.mine.receiver_tcp.ecn": ["when-asked", "accurate"]}
+    answer = package.run(scenario(*flows, sweep=sweep), out=tmp_path / "run").answer()
+    assert "no packet of mine was marked" in answer.paragraphs[0].lower()
+
+
 def test_index_of_fairness_is_that_of_all_flows(two):
     of_all = two.fairness.filter(scope="all")["jain_index"]
     assert two.answer().shares[0].jain_index == pytest.approx(of_all.mean())
@@ -140,8 +158,8 @@ def test_groups_that_do_not_compete_all_the_time_have_no_share(tmp_path, flows):
 
 REASONS = {
     "linear_timeouts": "No flow of thin had a time-out, so there was nothing to change.",
-    "undo": "No flow of thin sent anything again, so there was nothing to change.",
-    "syn_retries": "No flow of thin sent a SYN again, so there was nothing to change.",
+    "undo": "No flow of thin retransmitted, so there was nothing to change.",
+    "syn_retries": "No flow of thin retransmitted a SYN, so there was nothing to change.",
     "hystart": "The setting hystart is one of cubic, and thin has reno, so",
     "ecn": "No packet of thin was marked, so",
 }

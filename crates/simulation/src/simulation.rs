@@ -187,7 +187,7 @@ impl Simulation {
         }
         control.report(whole, whole);
         if control.live().is_wanted() {
-            // Whoever watches a simulation of few events sees its end, too.
+            // A simulation of few events reports no counts before its end.
             control.live().count(&self.collector, self.end);
         }
         self.finish()

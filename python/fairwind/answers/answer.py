@@ -86,8 +86,10 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     contexts = {cell.index: context_of(axes, cell.settings) for cell in results.manifest.plan.cells}
     alpha = look_alpha(len(looks) - 1) if looks else ALPHA
     shares = shares_of(results, contexts, margin, alpha)
+    missing = missing_effects(results) if axes else []
     if not found:
-        paragraphs = shares_in_words(shares)
+        lacking = (missing_in_words(missing),) if missing else ()
+        paragraphs = (*lacking, *shares_in_words(shares))
         return Answer((), _shares_method(shares, margin), paragraphs, shares) if shares else None
     same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
@@ -97,7 +99,6 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
         for axis, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED and effect.value not in same[axis.name]
     ]
-    missing = missing_effects(results)
     paragraphs = (
         *(text for answer in answers for text in answer.paragraphs),
         *((undecided_in_words(undecided, len(found)),) if undecided else ()),

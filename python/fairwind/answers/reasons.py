@@ -15,9 +15,9 @@ THIN_PACKETS = 4
 """With fewer packets in flight a stream is thin (Linux' `tcp_stream_is_thin`)."""
 
 
-RETRANSMISSION = ("data_segments_retransmitted", "no flow of {group} sent anything again")
+RETRANSMISSION = ("data_segments_retransmitted", "no flow of {group} retransmitted")
 
-OCCASIONS: Mapping[str, tuple[str, str]] = {
+COUNTERS: Mapping[str, tuple[str, str]] = {
     "collapse_retransmissions": RETRANSMISSION,
     "early_retransmit": RETRANSMISSION,
     "ecn": ("packets_marked", "no packet of {group} was marked"),
@@ -28,12 +28,15 @@ OCCASIONS: Mapping[str, tuple[str, str]] = {
     "modified_fast_retransmit": RETRANSMISSION,
     "redundant_bundling": ("bundles_sent", "no flow of {group} sent a bundle"),
     "retransmission_limit": RETRANSMISSION,
-    "syn_retries": ("syn_retries", "no flow of {group} sent a SYN again"),
+    "syn_retries": ("syn_retries", "no flow of {group} retransmitted a SYN"),
     "tail_loss_probe": RETRANSMISSION,
     "undo": RETRANSMISSION,
     "window_reduction": RETRANSMISSION,
 }
 """By setting: the column of the table of flows that counts what it acts on, and its absence."""
+
+OF_SENDERS = COUNTERS.keys() - {"ecn", "syn_retries"}
+"""Settings without effect at an end that sends no data."""
 
 OF_THIN_STREAMS = ("linear_timeouts", "modified_fast_retransmit", "redundant_bundling")
 
@@ -61,12 +64,13 @@ def _reason(results: Results, key: str) -> str | None:
     """Say why a key of a resolved experiment did not matter."""
     match key.split("."):
         case ["flows", group, "tcp" | "receiver_tcp" as end, setting]:
-            flows = results.flows.filter(group=group if end == "tcp" else f"{group}{ANSWERS}")
+            is_own = end == "tcp" or setting == "ecn"  # marks matter at either end
+            flows = results.flows.filter(group=group if is_own else f"{group}{ANSWERS}")
             if setting in OF_CONTROLS:
                 return _other_control(results, group, end, setting)
-            if flows.is_empty() and end == "receiver_tcp" and setting in OCCASIONS:
+            if flows.is_empty() and end == "receiver_tcp" and setting in OF_SENDERS:
                 return f"the receivers of {group} send no data"
-            return _without_occasion(flows, setting) or _not_thin(flows, setting)
+            return _never_counted(flows, setting) or _not_thin(flows, setting)
         case ["network", "links", link, "queue", *_] if results.has_table("queues"):
             counts = results.queues.filter(queue=link).select("drops_packets", "marks_packets")
             return None if counts.sum().row(0) != (0, 0) else f"queue {link} dropped nothing"
@@ -88,10 +92,10 @@ def _other_control(results: Results, group: str, end: str, setting: str) -> str 
     )
 
 
-def _without_occasion(flows: pl.DataFrame, setting: str) -> str | None:
+def _never_counted(flows: pl.DataFrame, setting: str) -> str | None:
     """Say that what a setting acts on never happened to any flow."""
-    column, absence = OCCASIONS.get(setting, ("", ""))
-    if column not in flows.columns or flows.is_empty():
+    column, absence = COUNTERS.get(setting, ("", ""))
+    if column not in flows.columns or flows.is_empty() or flows[column].null_count():
         return None
     group = flows["group"][0]
     if not flows[column].sum():

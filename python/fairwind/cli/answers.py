@@ -137,7 +137,8 @@ def _wrapped(text: str) -> str:
 
 def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
     """Print the effects of one axis; give the columns that did not fit."""
-    effects = axis.effects[:MOST_ROWS]
+    changed = axis.changed_effects
+    effects = changed[:MOST_ROWS]
     columns: dict[str, list[object]] = {
         axis.axis.rsplit(".", 1)[-1]: [one.value for one in effects],
         "at": [one.context for one in effects],
@@ -154,7 +155,7 @@ def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
     columns = {name: cells for name, cells in columns.items() if cells != [""] * len(cells)}
     rows = list(zip(*columns.values(), strict=True))
     left_out = print_fitted(list(columns), rows, DISPENSABLE, is_wide=is_wide)
-    if more := len(axis.effects) - len(effects):
+    if more := len(changed) - len(effects):
         sys.stdout.write(f"and {more} more\n")
     return left_out
 

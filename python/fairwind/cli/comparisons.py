@@ -12,6 +12,7 @@ from fairwind.answers.conditions import (
     Judgement,
     Outcome,
     columns_of,
+    is_unchanged,
     judge,
     parse_condition,
     rows_for,
@@ -51,6 +52,8 @@ def run_comparison(
         judged = judge(wanted, judged_rows, sides.looks)
         # Each row that a condition fits, once, so that the table corrects for these alone.
         fitting = {id(row): row for one in wanted for row in rows_for(one, judged_rows)}
+        if all(is_unchanged(found) for _, found in fitting.values()):
+            log("warning: all values that the conditions compare are equal: does the change apply?")
         rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)

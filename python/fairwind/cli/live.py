@@ -128,7 +128,8 @@ class LiveLines:
         for one, watched in self.runs.look(state):
             figures = watched.picture.figures
             is_due = watched.looked >= now and now - watched.printed >= LINE_SECONDS
-            if figures is not None and (is_due or is_over):
+            is_last = is_over and watched.looked > watched.printed
+            if figures is not None and (is_due or is_last):
                 watched.printed = now
                 print_line(self.console, f"{_title(one, watched, state)}: {in_words(figures)}")
 

@@ -81,7 +81,7 @@ class Experiment(Protocol):
 class Engine(Protocol):
     """Executes one resolved experiment with one seed.
 
-    Whoever inherits from it does what virtual time allows, and refuses nothing.
+    The default methods suit engines in virtual time.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ POLL_SECONDS = 0.2
 """Period of progress reports and of checks for an interruption."""
 
 FIRST_POLL_SECONDS = 0.01
-"""The first period, which grows: whoever watches a run of a moment sees something of it, too."""
+"""The first period, which grows: a short run is seen, too."""
 
 AHEAD = 4
 """So many are queued for each simulation under way: to wait for thousands costs seconds."""

@@ -159,7 +159,7 @@ def storage_errors(
 
 
 def damaged(path: Path) -> FairwindError:
-    """Refuse a file of a run's folder that says nothing that can be understood."""
+    """Refuse a file of a run's folder that cannot be parsed."""
     return FairwindError(
         f"{path} is damaged and cannot be read",
         "run the scenario again into a new folder, or restore the file from a copy",

@@ -23,6 +23,8 @@ from fairwind.quantities import (
 )
 from fairwind.scenario.plan import Cell, Plan
 
+NO_LOSS = "0 ppb"
+
 MOST_VARIANTS = 3
 """So many different descriptions of cells are printed in full."""
 
@@ -72,6 +74,7 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
         ("path", variants(_path(experiment, network) for experiment, network in paired)),
         ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
         ("queue", variants(_queues(experiment, network) for experiment, network in paired)),
+        ("impaired", variants(map(_impairments, shown))),
         *_groups(shown),
         ("time", variants(_times(experiment) for experiment in shown)),
     ]
@@ -139,6 +142,27 @@ def _by_text(texts: Iterable[tuple[str, str]], *, is_always_named: bool = False)
     if len(names) == 1 and not is_always_named:
         return next(iter(names))
     return "; ".join(f"{', '.join(of_one)}: {text}" for text, of_one in names.items())
+
+
+def _impairments(experiment: Mapping[str, Any]) -> str:
+    """Describe random losses and other impairments of each link that has any."""
+    links = experiment["network"]["links"]
+    found = [(link["name"], words) for link in links if (words := impairment_words(link))]
+    return "; ".join(f"{name}: {words}" for name, words in found)
+
+
+def impairment_words(link: Mapping[str, Any]) -> str:
+    """Name random losses and other impairments of a link; empty if there are none."""
+    loss = str(link.get("loss", NO_LOSS))
+    parts = [] if loss == NO_LOSS else [f"loss {loss}"]
+    for name, value in link.get("impairments", {}).items():
+        words = name.replace("_", " ")
+        if isinstance(value, Mapping):
+            model = value.get("model") or value.get("kind")
+            parts.append(f"{words} ({model})" if model else words)
+        else:
+            parts.append(words if isinstance(value, list | bool) else f"{words} {value}")
+    return ", ".join(parts)
 
 
 def _path(experiment: Mapping[str, Any], network: Network) -> str:

@@ -50,7 +50,7 @@ REMOVED = (
     ("modified_fast_retransmit", True, "modified fast retransmit", (4, 11)),
     ("early_retransmit", True, "early retransmit", (4, 12)),
     ("loss_detection", "forward", "forward acknowledgment", (4, 15)),
-    ("loss_detection", "rfc6675", "loss detection by count beside SACK", (6, 17)),
+    ("loss_detection", "rfc6675", "loss detection by RFC 6675", (6, 17)),
 )
 """Keys and values of mechanisms, and the first Linux without them, as `--on kernel` refuses them
 (`crates/kernel-settings/src/keys/recovery.rs`)."""
@@ -300,14 +300,12 @@ def _assigned_capacity(case: Case) -> Found:
         terminal, carrier = assigned.get(link.name, ({}, {}))
         policy = terminal.get("requests", {}).get("policy")
         groups = [
-            one.group
-            for one in case.traffic
-            if link in case.network.route(one.start, one.end)
-            and one.group.removesuffix("-responses") in ending
+            one.group for one in case.traffic if link in case.network.route(one.start, one.end)
         ]
         if policy is None or not groups:
             continue
-        if policy in BY_RATE and not terminal.get("takes_free"):
+        groups = [name for name in groups if name.removesuffix("-responses") in ending]
+        if groups and policy in BY_RATE and not terminal.get("takes_free"):
             rate = terminal["guaranteed_slots"] * parse_bits_per_second(carrier["slot_rate"])
             yield (
                 f"requests {link.name}",

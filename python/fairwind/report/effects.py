@@ -68,8 +68,9 @@ def effect_tables(answer: Answer) -> list[EffectTable]:
 
 
 def _table(axis: AxisEffect) -> EffectTable:
-    reach = _reach(axis.effects)
-    rows = [tuple(_cells(effect, reach)) for effect in axis.effects]
+    effects = axis.changed_effects
+    reach = _reach(effects)
+    rows = [tuple(_cells(effect, reach)) for effect in effects]
     headers: list[tuple[str, str]] = [
         ("value", ""),
         ("verdict", ""),
@@ -82,7 +83,7 @@ def _table(axis: AxisEffect) -> EffectTable:
         ("mean", "number"),
         ("more seeds", "number"),
     ]
-    if not any(effect.context for effect in axis.effects):
+    if not any(effect.context for effect in effects):
         place = headers.index(("other axes", ""))
         del headers[place]
         rows = [(*row[:place], *row[place + 1 :]) for row in rows]

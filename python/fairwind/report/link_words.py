@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairwind.preview.description import group_in_words, queue_in_words, variants
+from fairwind.preview.description import (
+    group_in_words,
+    impairment_words,
+    queue_in_words,
+    variants,
+)
 from fairwind.preview.network import Link
 from fairwind.quantities import parse_bytes
 
@@ -13,7 +18,6 @@ FREE = "no delay"
 """A link that neither delays nor loses anything."""
 
 NO_TIME = "0 ns"
-NO_LOSS = "0 ppb"
 
 Experiments = Sequence[Mapping[str, Any]]
 """The resolved experiments of all cells."""
@@ -60,20 +64,6 @@ def rate_words(link: Mapping[str, Any]) -> str:
 def _delay(link: Mapping[str, Any]) -> str:
     delay = str(link.get("delay", NO_TIME))
     return "" if delay == NO_TIME else delay
-
-
-def impairment_words(link: Mapping[str, Any]) -> str:
-    """Name random losses and other impairments of a link; empty if there are none."""
-    loss = str(link.get("loss", NO_LOSS))
-    parts = [] if loss == NO_LOSS else [f"loss {loss}"]
-    for name, value in link.get("impairments", {}).items():
-        words = name.replace("_", " ")
-        if isinstance(value, Mapping):
-            model = value.get("model") or value.get("kind")
-            parts.append(f"{words} ({model})" if model else words)
-        else:
-            parts.append(words if isinstance(value, list | bool) else f"{words} {value}")
-    return ", ".join(parts)
 
 
 def workload_words(experiments: Experiments, name: str) -> str:

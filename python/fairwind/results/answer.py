@@ -173,6 +173,11 @@ class AxisEffect:
     unchanged: tuple[str, ...]
     is_without_effect: bool
 
+    @property
+    def changed_effects(self) -> tuple[Effect, ...]:
+        """Effects of the values that changed anything."""
+        return tuple(one for one in self.effects if one.value not in self.unchanged)
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -137,7 +137,7 @@ class Results:
             (the same, corrected for the number of rows), ``method`` (``log ratio`` or
             ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
             ``samples_b``. Interval and p values are missing where all pairs differ by the same
-            amount or ratio, and where one replicate tells of no spread. Along an axis A is the
+            amount or ratio, and where one replicate has no spread. Along an axis A is the
             first value, B the one in the axis's own column, behind those of the other axes.
 
         Raises
@@ -295,7 +295,7 @@ class Results:
 
 TABLES = tuple(name for name, one in vars(Results).items() if isinstance(one, _Table | _TableIfAny))
 """The tables that a run can have, in the order they are shown; captures have more. `fairwind
-columns` tells what their columns mean."""
+columns` prints what their columns mean."""
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:

@@ -68,12 +68,16 @@ def _of_one_link(
     latest = warm_up_s + LATEST_START * pl.col("measured_s")
     if flows.is_empty() or flows.select((pl.col("start_s") > latest).any()).item():
         return
+    # Without goodput there is nothing to share.
+    flows = flows.filter(pl.col(GOODPUT).sum().over("replicate") > 0).sort("replicate")
+    if flows.is_empty():
+        return
     replicates = flows.partition_by("replicate")
     jain = float(np.mean([jain_index(one[GOODPUT].to_numpy()) for one in replicates]))
     counts = {name: flows.filter(group=name).height / len(replicates) for name in names}
     for name in names if len(names) > 2 else names[:1]:
         of_group = pl.col(GOODPUT).filter(pl.col("group") == name).sum() / pl.col(GOODPUT).sum()
-        own = flows.group_by("replicate").agg(of_group)[GOODPUT].to_numpy()
+        own = flows.group_by("replicate", maintain_order=True).agg(of_group)[GOODPUT].to_numpy()
         equal = counts[name] / sum(counts.values())
         test = paired_difference([equal] * len(own), own)
         others = tuple(one for one in names if one != name)

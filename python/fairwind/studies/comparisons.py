@@ -281,6 +281,5 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
 
 
 def _side(results: Results, values: Mapping[str, str]) -> pl.DataFrame:
-    return results.groups.filter(pl.col(name) == value for name, value in values.items()).sort(
-        "seed"
-    )
+    conditions = (pl.col(name) == value for name, value in values.items())
+    return results.groups.filter(pl.lit(value=True), *conditions).sort("seed")

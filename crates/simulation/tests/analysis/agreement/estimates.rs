@@ -106,13 +106,6 @@ pub(crate) const USUAL: &[Estimate] = &[
         columns: &["timeouts_in_a_row_max"],
         bound: Bound::Difference(1.0),
     },
-    // So a flow with three of them in a row may have two here, and pass as served.
-    Estimate {
-        taps: &[Taps::Sender, Taps::Both],
-        tables: TOTALS,
-        columns: &["problematic", "flows_problematic"],
-        bound: Bound::Difference(1.0),
-    },
     // The packets of a set-up, where the first answer comes in a later window.
     Estimate {
         taps: &[Taps::Sender, Taps::Receiver, Taps::Both],
@@ -131,20 +124,9 @@ pub(crate) const USUAL: &[Estimate] = &[
         taps: &[Taps::Both],
         tables: WINDOWS,
         columns: &["goodput_bits_per_second"],
-        bound: Bound::Sum(1e-5),
+        bound: Bound::Sum(1e-6),
     },
-    // Nor is it sent again before a run that ends then.
-    Estimate {
-        taps: &[Taps::Both],
-        tables: TOTALS,
-        columns: &[
-            "payload_bytes_read",
-            "goodput_bits_per_second",
-            "goodput_per_flow_bits_per_second",
-        ],
-        bound: Bound::Sum(1e-4),
-    },
-    // The same numbers, added in another order, and with a window more of one flow.
+    // The same numbers, added in another order.
     Estimate {
         taps: &[Taps::Both],
         tables: &["fairness"],
@@ -154,7 +136,7 @@ pub(crate) const USUAL: &[Estimate] = &[
             "goodput_min_bits_per_second",
             "goodput_max_bits_per_second",
         ],
-        bound: Bound::Share(0.002),
+        bound: Bound::Share(1e-12),
     },
     // What is acknowledged stands for what has arrived: later by the way back.
     Estimate {
@@ -184,12 +166,19 @@ pub(crate) const USUAL: &[Estimate] = &[
         columns: &["goodput_bits_per_second"],
         bound: Bound::Sum(0.005),
     },
-    // By a retransmission more where the last acknowledgment was lost.
+    // Later by the way back.
     Estimate {
         taps: &[Taps::Sender],
         tables: TOTALS,
         columns: &["finished_s", "completion_time_s"],
-        bound: Bound::Difference(0.4),
+        bound: Bound::Difference(0.2),
+    },
+    // Reported by D-SACK alone, on acknowledgments that may be lost.
+    Estimate {
+        taps: &[Taps::Sender],
+        tables: TOTALS,
+        columns: &["payload_bytes_duplicate"],
+        bound: Bound::Difference(1448.0),
     },
     // At the receiver a flow begins when its first SYN arrives, of which earlier ones may have been lost,
     // and is established when the third packet of the set-up does.
