@@ -88,7 +88,8 @@ TITLES: Mapping[str, str] = {
     "unknown_segments": "unknown cause",
     "spurious_by_report": "spurious (D-SACK)",
     "bundles": "bundles",
-    "packet_loss_ratio": "packets lost / %",
+    "packets_lost": "packets lost",
+    "packet_loss_ratio": "packet loss / %",
     "payload_byte_loss_ratio": "payload lost / %",
     "range_loss_ratio": "ranges lost / %",
     "estimated_loss_ratio": "loss estimated / %",
@@ -118,19 +119,20 @@ TITLES: Mapping[str, str] = {
 """Measures of the summary, in order, with their titles."""
 
 BRIEF = (
+    "packets_lost",
     "timeout_segments",
     "ack_latency_p50_s",
     "ack_latency_max_s",
     "estimated_loss_ratio",
     "retransmitted_segments",
     "rtt_min_s",
-    "limited_by",
     "packets_sent",
-    "ack_latency_p99_s",
-    "packet_loss_ratio",
     "packets_received",
     "payload_bytes_sent",
     "payload_bytes_received",
+    "ack_latency_p99_s",
+    "packet_loss_ratio",
+    "limited_by",
     WHILE_OPEN,
 )
 """Measures of connections that are printed, in the order in which they are left out of a table that
@@ -182,6 +184,9 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
+    limits = [name for name in LIMIT_RATIOS if name in rows.columns]
+    if limits and "packets_sent" in rows.columns:  # only the sender's side shows what limits it
+        rows = rows.with_columns(pl.when(pl.col("packets_sent").is_not_null()).then(pl.col(limits)))
     if scope == "connection" and "observed_s" in rows.columns:
         rows = rows.with_columns(_while_open().alias(WHILE_OPEN), _limit().alias("limited_by"))
     name = pl.col("group" if scope == "group" else "name").alias("name")
@@ -220,6 +225,12 @@ def _while_open() -> pl.Expr:
     life = pl.min_horizontal("observed_s", "measured_s")
     return pl.when(life > 0).then(pl.col("payload_bytes_read").cast(pl.Float64) * 8.0 / life)
 
+
+LIMIT_RATIOS = (
+    "application_limited_ratio",
+    "receiver_limited_ratio",
+    "congestion_limited_ratio",
+)
 
 LIMITS = {
     "application": pl.col("idle_ratio") + pl.col("application_limited_ratio"),
