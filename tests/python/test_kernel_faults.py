@@ -93,7 +93,7 @@ def test_full_disk_is_reported_and_run_resumes(scenario, disk, tmp_path, full_of
     subprocess.run(["mount", "-o", "remount,size=60m", str(disk)], check=True)
     code, _, error = fairwind(*command, cwd=tmp_path)
     assert code == 0, error
-    assert f"8 simulations, {len(finished)} of them resumed" in error
+    assert f"8 runs, {len(finished)} of them resumed" in error
     after = cells(disk / "run")
     assert len(after) == 8
     assert {name: after[name] for name in finished} == finished

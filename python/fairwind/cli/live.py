@@ -89,6 +89,7 @@ class _Watched:
     picture: Picture = field(default_factory=Picture)
     looked: float = 0.0
     printed: float = float("-inf")
+    line: str = ""
 
 
 class LiveRuns:
@@ -128,10 +129,12 @@ class LiveLines:
         for one, watched in self.runs.look(state):
             figures = watched.picture.figures
             is_due = watched.looked >= now and now - watched.printed >= LINE_SECONDS
-            is_last = is_over and watched.looked > watched.printed
-            if figures is not None and (is_due or is_last):
-                watched.printed = now
-                print_line(self.console, f"{_title(one, watched, state)}: {in_words(figures)}")
+            if figures is None or not (is_due or is_over):
+                continue
+            line = f"{_title(one, watched, state)}: {in_words(figures)}"
+            if line != watched.line:
+                watched.printed, watched.line = now, line
+                print_line(self.console, line)
 
 
 @dataclass
