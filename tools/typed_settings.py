@@ -1,12 +1,12 @@
-"""Write `python/fairwind/scenario/typed.pyi`: the schema of scenarios as types of Python.
+"""Write `python/fairwind/scenario/typed.py`: the schema of scenarios as types of Python.
 
-    .venv/bin/python tools/typed_settings.py           write the stub
+    .venv/bin/python tools/typed_settings.py           write the module
     .venv/bin/python tools/typed_settings.py --check   write nothing; report whether it is stale
 
 Every table becomes a `TypedDict`, every list of names a `Literal`, every table with several forms a
 union. Needs the built package `fairwind` and `ruff`.
 
-Exit code: 0 all is well, 1 the stub is stale.
+Exit code: 0 all is well, 1 the module is stale.
 """
 
 import argparse
@@ -26,17 +26,16 @@ import fairwind._core as core
 Schema = Mapping[str, Any]
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "python" / "fairwind" / "scenario" / "typed.pyi"
+TARGET = ROOT / "python" / "fairwind" / "scenario" / "typed.py"
 
 HEAD = '''"""Types of scenarios in Python, made of their schema.
 
-``make docs`` writes this stub, so a change made here is lost. `ScenarioSettings` is what
+``make docs`` writes this module, so a change made here is lost. `ScenarioSettings` is what
 `fairwind.run` and `Scenario.from_dict` take. With it, editors complete keys and type checkers
 refuse unknown ones. Numbers and units are checked when the scenario is resolved.
 """
 
 # ruff: noqa: D205, D209, E501 - the schema's sentences are not divided
-# ruff: noqa: UP037 - `typed.py` executes this, and names stand before their definitions
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypeAlias, TypedDict
@@ -75,7 +74,7 @@ class Names:
 
 
 def module(schema: Schema) -> str:
-    """Return the text of the stub."""
+    """Return the text of the module."""
     definitions = schema["$defs"]
     names = Names(definitions)
     parts: list[str] = []
@@ -226,16 +225,16 @@ def _has_tables(schema: Schema) -> bool:
 
 
 def formatted(text: str) -> str:
-    """Return a stub as the formatter writes it."""
+    """Return a module as the formatter writes it."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
     answer = subprocess.run(command, input=text, check=True, text=True, stdout=subprocess.PIPE)
     return answer.stdout
 
 
 def main() -> int:
-    """Write or check the stub."""
+    """Write or check the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="report a stale stub, write nothing")
+    parser.add_argument("--check", action="store_true", help="report a stale module, write nothing")
     arguments = parser.parse_args()
     text = formatted(module(json.loads(core.schema())))
     if arguments.check:

@@ -23,7 +23,7 @@ from fairwind.scenario.settings import flattened, toml_value
 from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
 
 ROOT = Path(__file__).parents[2]
-STUB = ROOT / "python" / "fairwind" / "scenario" / "typed.pyi"
+TYPES = ROOT / "python" / "fairwind" / "scenario" / "typed.py"
 
 SETTINGS = {
     "name": "two groups",
@@ -160,7 +160,7 @@ def test_nested_settings_leave_other_keys_as_they_are():
 
 def test_each_table_and_key_of_the_schema_has_a_type():
     subprocess.run([sys.executable, ROOT / "tools" / "typed_settings.py", "--check"], check=True)
-    stub = STUB.read_text(encoding="utf-8")
+    text = TYPES.read_text(encoding="utf-8")
     keys = {
         key
         for definition in [scenario_schema(), *scenario_schema()["$defs"].values()]
@@ -168,13 +168,13 @@ def test_each_table_and_key_of_the_schema_has_a_type():
         for key in form.get("properties", ())
     }
     assert len(keys) > 100
-    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", stub)]
+    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", text)]
     assert not missing or missing == ["name"]
 
 
-def test_each_type_of_the_stub_exists_at_run_time():
+def test_each_type_exists_at_run_time():
     names = re.findall(
-        r"^(?:class )?(\w+)(?:: TypeAlias|\(.*TypedDict|\(_)", STUB.read_text(), re.M
+        r"^(?:class )?(\w+)(?:: TypeAlias|\(.*TypedDict|\(_)", TYPES.read_text(), re.M
     )
     assert len(names) > 80
     assert [name for name in names if not hasattr(typed, name)] == []
