@@ -11,9 +11,7 @@ Exit code: 0 all was timed, 2 a peer is missing.
 """
 
 import argparse
-import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -23,14 +21,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bench_analyse import analyse, captures, cpu_of_children, trace
+from bench_analyse import CORE, TARGET, analyse, captures, cpu_of_children, installed, trace
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 FAIRWIND = Path(sys.executable).with_name("fairwind")
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- measured -->", "<!-- end -->"
-CORE = "0"
 ROUNDS = 5
 
 PEERS = {"ns": "ns2", "tcptrace": "tcptrace"}
@@ -88,7 +84,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default: {ROUNDS}")
     parser.add_argument("--no-page", action="store_true", help="only print the table")
     arguments = parser.parse_args()
-    missing = [program for program in PEERS if not installed(program)]
+    missing = [program for program, package in PEERS.items() if not installed(program, package)]
     if missing:
         packages = " ".join(PEERS[program] for program in missing)
         print(f"error: {', '.join(missing)} missing; apt-get install {packages}", file=sys.stderr)
@@ -104,14 +100,6 @@ def main() -> int:
         PAGE.write_text(page(lines, arguments.rounds), encoding="utf-8")
         print(f"written: {PAGE.relative_to(ROOT)}")
     return 0
-
-
-def installed(program: str) -> bool:
-    """Whether a peer is there, after an attempt to install it."""
-    if shutil.which(program) is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        command = ["apt-get", "install", "--quiet", "--yes", PEERS[program]]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-    return shutil.which(program) is not None
 
 
 def compared_simulators(rounds: int) -> list[Comparison]:
@@ -158,10 +146,9 @@ def compared_analysers(rounds: int) -> list[Comparison]:
     """Return millions of packets per CPU second of the analyser, its core and the whole command."""
     sender, receiver = captures(str(FAIRWIND))
     packets, _ = analyse(sender)
-    tcptrace = shutil.which("tcptrace") or "tcptrace"
 
     def peer() -> float:
-        return packets / trace(tcptrace, sender) / 1e6
+        return packets / trace("tcptrace", sender) / 1e6
 
     def core(*files: Path) -> float:
         return packets / analyse(*files)[1] / 1e6

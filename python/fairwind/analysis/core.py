@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairwind import _core
 from fairwind.analysis.settings import AnalysisSettings
 from fairwind.engine.engines import frames_of
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,14 +25,6 @@ PACKETS_AT_ONCE = 200_000
 
 class CaptureError(FairwindError):
     """A capture cannot be read at all, or a filter cannot be understood."""
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except _core.CaptureError as error:
-        raise CaptureError(str(error)) from error
 
 
 class CoreAnalysis:
@@ -52,7 +43,7 @@ class CoreAnalysis:
         If nothing can be read, or a filter is wrong.
     """
 
-    @_translated()
+    @translated(_core.CaptureError, CaptureError)
     def __init__(
         self,
         sender: Sequence[str],
@@ -65,7 +56,7 @@ class CoreAnalysis:
             list(sender), list(receiver), json.dumps(settings.document), follow=follow
         )
 
-    @_translated()
+    @translated(_core.CaptureError, CaptureError)
     def advance(self) -> Step:
         """Go on for a moment: ``waiting`` if there is nothing more yet, ``done`` at the end."""
         return cast("Step", self._core.advance(PACKETS_AT_ONCE))
@@ -80,17 +71,17 @@ class CoreAnalysis:
         """Number of packets that have been read."""
         return self._core.packets
 
-    @_translated()
+    @translated(_core.CaptureError, CaptureError)
     def take_rows(self, least: int) -> dict[str, pl.DataFrame]:
         """Take the rows that are final, by table, if there are at least so many."""
         return frames_of(self._core.take_rows(least))
 
-    @_translated()
+    @translated(_core.CaptureError, CaptureError)
     def snapshot(self) -> dict[str, pl.DataFrame]:
         """Give the tables as they would be if the capture ended now."""
         return frames_of(self._core.snapshot())
 
-    @_translated()
+    @translated(_core.CaptureError, CaptureError)
     def finish(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         """End the analysis: the rows not taken yet, and what else there is to tell.
 

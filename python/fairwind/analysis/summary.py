@@ -184,7 +184,7 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
-    limits = [name for name in LIMIT_RATIOS if name in rows.columns]
+    limits = [name for names in LIMITS.values() for name in names if name in rows.columns]
     if limits and "packets_sent" in rows.columns:  # only the sender's side shows what limits it
         rows = rows.with_columns(pl.when(pl.col("packets_sent").is_not_null()).then(pl.col(limits)))
     if scope == "connection" and "observed_s" in rows.columns:
@@ -226,26 +226,20 @@ def _while_open() -> pl.Expr:
     return pl.when(life > 0).then(pl.col("payload_bytes_read").cast(pl.Float64) * 8.0 / life)
 
 
-LIMIT_RATIOS = (
-    "application_limited_ratio",
-    "receiver_limited_ratio",
-    "congestion_limited_ratio",
-)
-
 LIMITS = {
-    "application": pl.col("idle_ratio") + pl.col("application_limited_ratio"),
-    "receiver window": pl.col("receiver_limited_ratio"),
-    "congestion window": pl.col("congestion_limited_ratio"),
+    "application": ("idle_ratio", "application_limited_ratio"),
+    "receiver window": ("receiver_limited_ratio",),
+    "congestion window": ("congestion_limited_ratio",),
 }
-"""Parts of a connection's time in which something limited its sender."""
+"""Columns of the parts of a connection's time in which something limited its sender."""
 
 
 def _limit() -> pl.Expr:
-    """Name what limited a sender for most of the time; unknown where it was not seen leaving."""
-    most = pl.max_horizontal(*LIMITS.values())
-    name = pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in LIMITS.items())
-    text = pl.format("{} {} %", name, (100 * most).round(0).cast(pl.Int64))
-    return pl.when(pl.col("packets_sent").is_not_null()).then(text)
+    """Name what limited a sender for most of the time; unknown where its limits are."""
+    parts = {of: pl.sum_horizontal(*names, ignore_nulls=False) for of, names in LIMITS.items()}
+    most = pl.max_horizontal(*parts.values())
+    name = pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in parts.items())
+    return pl.format("{} {} %", name, (100 * most).round(0).cast(pl.Int64))
 
 
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:

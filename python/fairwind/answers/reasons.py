@@ -7,13 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from fairwind.compare import differing
+from fairwind.preview.traps import THIN_PACKETS
 from fairwind.results import Results
 from fairwind.results.tidy import ANSWERS
 from fairwind.scenario.plan import Axis
-
-THIN_PACKETS = 4
-"""With fewer packets in flight a stream is thin (Linux' `tcp_stream_is_thin`)."""
-
 
 RETRANSMISSION = ("data_segments_retransmitted", "no flow of {group} retransmitted")
 

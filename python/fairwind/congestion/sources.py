@@ -8,14 +8,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from fairwind import _core
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ def build(
         fresh = Path(place) / "control"
         fresh.mkdir()
         shutil.copyfile(file, fresh / SOURCE)
-        with translated():
+        with translated(_core.ControlError, FairwindError):
             kernel_name, said, included = _compile(
                 file, fresh, with_object=with_object, takes_name=takes_name
             )
@@ -238,15 +236,6 @@ def build(
             folder.rename(Path(place) / "former")
         fresh.rename(folder)
     return _read(folder), [text for text in said if text]
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Make an error of the user of what the core refuses."""
-    try:
-        yield
-    except _core.ControlError as refused:
-        raise FairwindError(str(refused)) from refused
 
 
 def _compile(
@@ -363,7 +352,7 @@ def load(what: str) -> str:
     """
     if what.endswith(".c"):
         return _load_source(Path(what))
-    with translated():
+    with translated(_core.ControlError, FairwindError):
         if (ours := built_in_named(what)) is not None:
             _core.load_control(ours.name, ours.kernel_name)
             return ours.kernel_name
@@ -379,7 +368,7 @@ def load(what: str) -> str:
 def _load_source(file: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="fairwind-congestion-") as place:
         library, compiled = Path(place) / "control.so", Path(place) / "control.o"
-        with translated():
+        with translated(_core.ControlError, FairwindError):
             kernel_name, *_ = _core.compile_control(str(file), str(library))
             _core.compile_control_object(str(file), str(compiled))
             _core.load_control(file.stem, kernel_name, compiled.read_bytes())
@@ -406,7 +395,7 @@ def unload(name: str) -> str:
     """
     known: list[BuiltIn | Own] = [*built_in(), *own_controls()]
     kernel_name = next((one.kernel_name for one in known if one.name == name), name)
-    with translated():
+    with translated(_core.ControlError, FairwindError):
         _core.unload_control(kernel_name)
     return kernel_name
 

@@ -19,9 +19,8 @@ from fairwind.congestion.sources import (
     Own,
     built_in_named,
     own_named,
-    translated,
 )
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 ControlClass: TypeAlias = type[Any]
 """A class with the hooks of a congestion control as methods."""
@@ -294,7 +293,7 @@ def _parameters(
         return _of_class(name, classes[name])
     if (own := own_named(name)) is None:
         return False, {}
-    with translated():
+    with translated(_core.ControlError, FairwindError):
         rows = _core.control_parameters(own.library)
     found = {}
     for parameter, c_type, default, least, largest in rows:
