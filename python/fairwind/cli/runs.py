@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -205,7 +204,6 @@ def report(results: Results, out: Path | None, margin: float | None, *, has_figu
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
     """
-    gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
     figures: Sequence[Figure] = ()
     claims: Sequence[Claim] = ()
     if results.manifest.study is not None:

@@ -9,7 +9,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, legend_of, numbers, quantity_axis, themed
+from fairwind.plots.theme import (
+    fields,
+    group_colours,
+    inline,
+    legend_of,
+    numbers,
+    quantity_axis,
+    themed,
+)
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
 """Dashes of the curves in their order, so that they differ without colours, too."""
@@ -78,7 +86,7 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
         ),
         "y": alt.Y(f"{drawn.y}:Q", title=drawn.y_title),
         "color": alt.Color("curve:N", scale=group_colours(every), sort=every, legend=legend),
-        "tooltip": ["curve:N", *numbers(drawn.x, drawn.y)],
+        "tooltip": [*fields("curve:N"), *numbers(drawn.x, drawn.y)],
     }
     dashes = [list(DASHES[place % len(DASHES)]) for place in range(len(every))]
     dash = alt.StrokeDash(

@@ -12,6 +12,7 @@ import polars as pl
 from fairwind.plots.theme import (
     CHARACTER,
     are_far_apart,
+    fields,
     group_colours,
     group_points,
     inline,
@@ -51,11 +52,13 @@ def estimates_by_setting(
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=alt.Y("mean:Q", title=measure_title, scale=alt.Scale(zero=True)),
         shape=shape,
-        tooltip=[f"{setting}:N", "group:N", *numbers("mean", "low", "high")],
+        tooltip=[*fields(f"{setting}:N", "group:N"), *numbers("mean", "low", "high")],
     )
     layers = [points]
     if frame["low"].null_count() < frame.height:  # one run alone has no interval
-        layers.insert(0, base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q"))
+        layers.insert(
+            0, base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+        )
     width = _width(order)
     chart = alt.layer(*layers).properties(width=width, height=240)
     if panels is not None:
@@ -127,15 +130,15 @@ def boxes_by_setting(
         x=alt.X(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("group:N", sort=groups),
         color=alt.Color("group:N", scale=group_colours(groups), legend=legend_of(groups)),
-        tooltip=[f"{setting}:N", "group:N", *numbers(*BOX)],
+        tooltip=[*fields(f"{setting}:N", "group:N"), *numbers(*BOX)],
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(
-        y=alt.Y("lowest:Q", title=measure_title, scale=alt.Scale(zero=True)), y2="highest:Q"
+        y=alt.Y("lowest:Q", title=measure_title, scale=alt.Scale(zero=True)), y2=alt.Y2("highest:Q")
     )
     quarters = base.mark_bar(size=14, opacity=0.45).encode(
-        y="lower_quarter:Q", y2="upper_quarter:Q"
+        y=alt.Y("lower_quarter:Q"), y2=alt.Y2("upper_quarter:Q")
     )
-    medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y="median:Q")
+    medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y=alt.Y("median:Q"))
     width = max(240, len(order) * max(24 * len(groups) + 16, _label_step(order)))
     return themed(alt.layer(whiskers, quarters, medians).properties(width=width, height=260))
 
@@ -193,7 +196,7 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
     colours = alt.Scale(scheme="purplegreen", domain=[-most, most])
     cells = base.transform_calculate(gain=logarithm).mark_rect().encode(
         color=alt.Color("gain:Q", scale=colours, legend=None),
-        tooltip=["row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N",
+        tooltip=[*fields("row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N"),
                  alt.Tooltip(f"{drawn.value}:Q", format=".3f", title=drawn.title)],
     )  # fmt: skip
     is_strong = f"abs({logarithm}) > {STRONG_SHARE * most}"

@@ -12,6 +12,7 @@ from fairwind.plots.theme import (
     PLOT_WIDTH,
     WHOLE,
     are_far_apart,
+    fields,
     group_colours,
     group_lines,
     group_points,
@@ -51,7 +52,7 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
                 scale=group_colours(drops["group"]),
                 legend=legend_of(drops["group"].unique()),
             ),
-            tooltip=[f"{setting}:N", "group:N", *numbers("packets", form=".5g")],
+            tooltip=[*fields(f"{setting}:N", "group:N"), *numbers("packets", form=".5g")],
         )
         .properties(width=460, height=alt.Step(22))
     )
@@ -81,7 +82,7 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
             color=colour,
             shape=shape,
-            tooltip=[f"{setting}:N", "group:N", "counted:N", *numbers("loss_ratio")],
+            tooltip=[*fields(f"{setting}:N", "group:N", "counted:N"), *numbers("loss_ratio")],
         )
         .properties(width=230, height=alt.Step(22))
         .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
@@ -148,8 +149,7 @@ def run_lengths(
             strokeDash=dash,
             tooltip=[
                 alt.Tooltip(f"{curve}:N", title=curve_title or curve),
-                "length_packets:Q",
-                "losses:Q",
+                *fields("length_packets:Q", "losses:Q"),
                 *numbers("share_ratio", form=".4f"),
             ],
         )
@@ -193,21 +193,26 @@ def queue_over_time(
         # Points where each axis has some: a layer without rows makes browsers warn.
         parts = of_one.partition_by(panels) if panels is not None and is_own else [of_one]
         has_points = all(part["is_alone"].any() for part in parts)
-        chart = _backlog(frame, colour, panels, has_points=has_points)
-        of_measure = chart.transform_filter(alt.datum.measure == measure)
-        if panels is None:
-            rows.append(of_measure.properties(title=measure))
-        else:
+        # All is given when a chart is made: each later change copies the whole chart.
+        row = alt.layer(
+            *_backlog(frame, colour, has_points=has_points),
+            transform=[alt.FilterTransform(alt.datum.measure == measure)],
+            width=PLOT_WIDTH if panels is None else PANEL_WIDTH,
+            height=170 if panels is None else 120,
+            title=measure if panels is None else alt.Undefined,
+        )
+        if panels is not None:
             facet = panel_facet(panels, order, PANEL_WIDTH)
-            row = of_measure.facet(facet=facet, columns=columns).properties(title=measure)
-            rows.append(row.resolve_scale(y="independent") if is_own else row)
-    return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
+            own = alt.Resolve(scale=alt.ScaleResolveMap(y="independent"))
+            resolve = own if is_own else alt.Undefined
+            row = row.facet(facet=facet, columns=columns, title=measure, resolve=resolve)
+        rows.append(row)
+    shared = alt.Resolve(scale=alt.ScaleResolveMap(x="shared"))
+    return themed(alt.vconcat(*rows, resolve=shared))
 
 
-def _backlog(
-    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, has_points: bool
-) -> Any:  # noqa: ANN401 - charts share no base
-    """Draw one panel: the mean as a line, and a band up to the most.
+def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, has_points: bool) -> list[alt.Chart]:
+    """Draw the layers of a panel: the mean as a line, and a band up to the most.
 
     Windows without neighbours are points, or else round ends of lines.
     """
@@ -217,24 +222,22 @@ def _backlog(
         scale=alt.Scale(nice=False),
         axis=alt.Axis(tickCount=5),
     )
-    base = alt.Chart(inline(frame)).encode(x=start, detail="stretch:Q")
+    base = alt.Chart(inline(frame)).encode(x=start, detail=alt.Detail("stretch:Q"))
     if colour is not None:
         base = base.encode(color=colour)
     # Bands of several curves lie over one another.
     band = base.mark_area(opacity=0.25 if colour is None else 0.08).encode(
-        y=alt.Y("most:Q", title=None), y2="mean:Q"
+        y=alt.Y("most:Q", title=None), y2=alt.Y2("mean:Q")
     )
     line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
-        tooltip=["start_s:Q", *numbers("mean", "most")],
+        tooltip=[*fields("start_s:Q"), *numbers("mean", "most")],
     )
     layers = [band, line]
     if has_points:
         points = base.transform_filter(alt.datum.is_alone)
-        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
-    return alt.layer(*layers).properties(
-        width=PLOT_WIDTH if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
-    )
+        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y=alt.Y("mean:Q")))
+    return layers
 
 
 def _in_stretches(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from fairwind.plots.theme import (
     PLOT_HEIGHT,
     PLOT_WIDTH,
     are_far_apart,
+    fields,
     group_lines,
     in_panels,
     inline,
@@ -63,7 +64,7 @@ def rate_over_time(
         color=colour,
     )
     band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("low:Q", title=f"{title} / {scaled}"), y2="high:Q"
+        y=alt.Y("low:Q", title=f"{title} / {scaled}"), y2=alt.Y2("high:Q")
     )
     is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
     line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(
@@ -71,7 +72,7 @@ def rate_over_time(
         strokeDash=dash,
         tooltip=[
             alt.Tooltip(f"{curve}:N", title=curve_title or curve),
-            "start_s:Q",
+            alt.Tooltip("start_s:Q"),
             *numbers("mean", "low", "high"),
         ],
     )
@@ -101,7 +102,10 @@ def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.To
         windows["group"],
         x=alt.X("start_s:Q", title="start of the window / s"),
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-        tooltip=["group:N", "start_s:Q", alt.Tooltip("value:Q", title=title, format=".4g")],
+        tooltip=[
+            *fields("group:N", "start_s:Q"),
+            alt.Tooltip("value:Q", title=title, format=".4g"),
+        ],
     )
 
 
@@ -132,7 +136,7 @@ def percentile_curves(percentiles: pl.DataFrame, *, title: str, is_time: bool) -
         x=alt.X("value:Q", title=f"{title} / {'ms' if is_time else 'B'}", scale=scale, axis=axis),
         y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
         order=alt.Order("share:Q"),
-        tooltip=["group:N", *numbers("value"), *numbers("share", form=".3f")],
+        tooltip=[*fields("group:N"), *numbers("value"), *numbers("share", form=".3f")],
     )
 
 
@@ -242,7 +246,11 @@ def latency_distribution(
             y=alt.Y("share_ratio:Q", title="share of samples", scale=shares),
             color=colour,
             strokeDash=dash,
-            tooltip=["group:N", *numbers("latency_ms"), *numbers("share_ratio", form=".4f")],
+            tooltip=[
+                *fields("group:N"),
+                *numbers("latency_ms"),
+                *numbers("share_ratio", form=".4f"),
+            ],
         )
     )
     if marks is not None:
@@ -261,7 +269,7 @@ def _marks(
     lines = (
         alt.Chart(inline(shown))
         .mark_rule(strokeDash=[3, 3], color="#777777")
-        .encode(x="latency_ms:Q")
+        .encode(x=alt.X("latency_ms:Q"))
     )
     above = _label(shown.filter(is_low)).mark_text(align="right", dx=-6, **LABEL)
     below = _label(shown.filter(~is_low)).mark_text(align="left", dx=6, **LABEL)
@@ -269,4 +277,4 @@ def _marks(
 
 
 def _label(marks: pl.DataFrame) -> alt.Chart:
-    return alt.Chart(inline(marks)).encode(x="latency_ms:Q", text="label:N")
+    return alt.Chart(inline(marks)).encode(x=alt.X("latency_ms:Q"), text=alt.Text("label:N"))

@@ -182,6 +182,11 @@ def numbers(*names: str, form: str = ".4g") -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{name}:Q", format=form) for name in names]
 
 
+def fields(*names: str) -> list[alt.Tooltip]:
+    """Give columns with their types as parts of a tooltip; Altair reads plain names slowly."""
+    return [alt.Tooltip(name) for name in names]
+
+
 def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
     """Return whether one axis would flatten some panels, because their maxima are far apart."""
     if panels is None:
@@ -213,9 +218,9 @@ def unvalidated() -> Iterator[None]:
 
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
-    """Give a finished chart the common look."""
-    # In one call, since each copies the whole chart.
-    complete: alt.TopLevelMixin = chart.configure(
+    """Give a finished chart the common look, and return it."""
+    # Set in place, since `configure` copies the whole chart.
+    chart.config = alt.Config(
         font=FONT,
         background="white",
         axis=alt.AxisConfig(
@@ -226,6 +231,7 @@ def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes sha
         title=alt.TitleConfig(fontSize=14, fontWeight="bold", anchor="start"),
         view=alt.ViewConfig(stroke="#bbbbbb"),
     )
+    complete: alt.TopLevelMixin = chart
     return complete
 
 

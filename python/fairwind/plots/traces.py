@@ -154,7 +154,9 @@ def _marks(base: alt.Chart, sign: Sign, shape: alt.Shape, size: float) -> Iterab
     if sign.series not in {"duplicate_ack", "mark"}:
         # A square cap keeps a segment visible that is less than a pixel high.
         width = 1.3 if sign.shape is None else 1.8
-        yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(y2="low:Q")
+        yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(
+            y2=alt.Y2("low:Q")
+        )
     if sign.shape is not None:
         is_line = sign.shape in {CROSS, DOWN_TICK, "stroke"}
         yield base.encode(shape=shape).mark_point(
@@ -207,7 +209,7 @@ def _sequence_tooltip(unit: str) -> list[alt.Tooltip]:
 def nothing(why: str) -> alt.TopLevelMixin:
     """Draw a frame that says why there is nothing in it."""
     chart = alt.Chart(alt.InlineData(values=[{"why": why}])).mark_text(fontSize=13, color="#555")
-    return themed(chart.encode(text="why:N").properties(width=WIDTH, height=80))
+    return themed(chart.encode(text=alt.Text("why:N")).properties(width=WIDTH, height=80))
 
 
 SEQUENCE_HEIGHT = 400
@@ -329,7 +331,7 @@ def _round_trips(rows: pl.DataFrame) -> alt.LayerChart | None:
         .encode(
             x=time_axis(),
             y=alt.Y("low:Q", title=["round-trip time", "/ ms"], scale=alt.Scale(zero=True)),
-            y2="high:Q",
+            y2=alt.Y2("high:Q"),
             tooltip=[
                 *_tooltip("least / ms", value="low"),
                 alt.Tooltip("high:Q", title="greatest / ms", format=",.4~g"),
@@ -349,7 +351,7 @@ def _flight(rows: pl.DataFrame) -> alt.LayerChart | None:
     band = base.mark_area(interpolate="step-after", color="#009e73", opacity=0.25, clip=True)
     line = base.mark_line(interpolate="step-after", strokeWidth=1.2, color="#00694c", clip=True)
     return _panel(
-        band.encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
+        band.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q")),
         line.encode(y=alt.Y("high:Q", title=title), tooltip=_tooltip(f"in flight / {unit}")),
     )
 
