@@ -150,9 +150,9 @@ def dama(
 ) -> None:
     """Print how TCP starts up over a link whose capacity is assigned on demand.
 
-    Tables: growth of the window, how much to request, completion times and volumes. The model is
-    that of the paper by Gotta, Potorti and Secchi (IWSSC 2006); the defaults are its satellite
-    platform, with inferred periods.
+    It covers requests by rate (rbdc) and no others. Tables: growth of the window, how much to
+    request, completion times and volumes. The model is that of the paper by Gotta, Potorti and
+    Secchi (IWSSC 2006); the defaults are its satellite platform, with inferred periods.
     """
     from fairwind.models.dama import DemandAssignedLink
     from fairwind.models.errors import ModelWarning, positive
