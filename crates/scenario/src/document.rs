@@ -52,7 +52,8 @@ impl Document {
     /// value; anything else than a TOML value is a text, so that `20 ms` needs no quotes.
     ///
     /// A key that the grid varies is no longer varied, unless the value is a list: then that is
-    /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these.
+    /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these, and a table for
+    /// one of its labels (`sweep.variant.new`) takes the place of what the label sets.
     ///
     /// # Errors
     /// A key path that addresses nothing. Whether the value fits is found by [`Document::plan`].
@@ -71,6 +72,9 @@ impl Document {
             return Ok(());
         }
         if let ("sweep", [_, name @ ..]) = (path.first(), path.steps()) {
+            if self.label_was_set(name, value) {
+                return Ok(());
+            }
             return self.set_axis(&name.join("."), value);
         }
         if !is_scenario_path(path.first()) {
@@ -111,6 +115,22 @@ impl Document {
         }
         self.sweep.get_or_insert_with(Node::empty_table).insert(name, value.clone());
         Ok(())
+    }
+
+    /// Gives a label of a named axis other settings (`sweep.variant.new`), if the steps name one and the value is a table.
+    fn label_was_set(&mut self, steps: &[String], value: &Node) -> bool {
+        let (Some(sweep), NodeValue::Table(_)) = (&mut self.sweep, &value.value) else {
+            return false;
+        };
+        for end in 1..steps.len() {
+            if let Some(axis) = sweep.get_mut(&steps[..end].join(".")) {
+                if matches!(axis.value, NodeValue::Table(_)) {
+                    axis.insert(&steps[end..].join("."), value.clone());
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Takes an axis out of the sweep, whether its path was written with quotes or without.

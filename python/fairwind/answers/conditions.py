@@ -22,11 +22,12 @@ from enum import StrEnum
 
 import numpy as np
 
-from fairwind.compare import Contrast, Labelled
+from fairwind.compare import Comparison, Contrast, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
+from fairwind.scenario.plan import Plan
 from fairwind.statistics import holm
 from fairwind.statistics.decisions import ALPHA, has_spread, look_alpha, p_value
 
@@ -172,6 +173,30 @@ def judge(
     ]
 
 
+def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
+    """Judge conditions on the values of an axis of a run, against its first one."""
+    sides = Comparison(results, None, axis)
+    return judge(conditions, sides.contrasts(columns_of(conditions, sides.runs)), sides.looks)
+
+
+def only_axis(plan: Plan) -> str:
+    """Give the axis of a plan that conditions are about.
+
+    Raises
+    ------
+    FairwindError
+        If no axis has several values, or more than one.
+    """
+    axes = [axis.name for axis in plan.axes if len(axis.labels) > 1]
+    if len(axes) != 1:
+        raise FairwindError(
+            f"a condition compares the values of one axis, and the scenario has {len(axes)} with "
+            "several values",
+            "run it without --fail-if, then: fairwind compare DIR --by AXIS --fail-if ...",
+        )
+    return axes[0]
+
+
 def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:
     """Give the rows that a condition fits.
 
@@ -210,6 +235,8 @@ def _judgement(
         if not (is_sure or (is_same and outcome is Outcome.PASSED)):
             outcome = Outcome.UNDECIDED
         evidence = _evidence(found, relative, p)
+    if is_same:
+        evidence += "; all pairs of runs are equal: does the change apply?"
     settings = [
         f"{name} {value}"
         for name, value in labels.items()
@@ -224,6 +251,6 @@ def _evidence(found: Contrast, relative: float, p: float) -> str:
         low, high = (found.relative(bound) for bound in (found.test.low, found.test.high))
         parts.append(f"95 % interval {percent_interval(low, high)} %")
     if not np.isnan(p):
-        parts.append(f"p (Holm) {p:.2g}")
+        parts.append(f"p of the limit (Holm) {p:.2g}")
     seeds = min(found.test.samples_a, found.test.samples_b)
     return f"{', '.join(parts)}, {seeds} seed{'' if seeds == 1 else 's'}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
+from fairwind.answers.conditions import Condition
 from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
@@ -38,7 +39,13 @@ DISPENSABLE = ("more seeds", "reference", "mean", "interval", "effect / %", "ver
 """Columns that are left out where the table is too wide, the first one first, but for the last."""
 
 
-def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -> Growth:
+def growth_of(
+    margin: str | None,
+    most_seeds: int | None,
+    conditions: tuple[Condition, ...] = (),
+    *,
+    is_growing: bool,
+) -> Growth:
     """Read the options of a run's answer.
 
     Parameters
@@ -51,7 +58,7 @@ def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -
             "--most-seeds bounds the seeds that --until-decided adds",
             "add --until-decided, or set a number of seeds with --set repeat=N",
         )
-    return Growth(most_seeds or MOST_SEEDS, margin_in(margin))
+    return Growth(most_seeds or MOST_SEEDS, margin_in(margin), conditions)
 
 
 def margin_in(option: str | None) -> float | None:

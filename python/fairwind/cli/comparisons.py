@@ -9,10 +9,10 @@ from pathlib import Path
 import typer
 
 from fairwind.answers.conditions import (
+    Condition,
     Judgement,
     Outcome,
     columns_of,
-    is_unchanged,
     judge,
     parse_condition,
     rows_for,
@@ -43,17 +43,13 @@ def run_comparison(
     output: OutputFormat,
 ) -> None:
     """Print a comparison; exit with a code of its own if a condition fails or is undecided."""
-    if junit is not None and not conditions:
-        raise FairwindError("--junit needs a condition", "add --fail-if 'GROUP.MEASURE > PERCENT'")
-    wanted = [parse_condition(text) for text in conditions]
+    wanted = conditions_in(conditions, junit)
     rows, judged = sides.contrasts(measures) if measures or not wanted else [], []
     if wanted:
         judged_rows = sides.contrasts(columns_of(wanted, sides.runs))
         judged = judge(wanted, judged_rows, sides.looks)
         # Each row that a condition fits, once, so that the table corrects for these alone.
         fitting = {id(row): row for one in wanted for row in rows_for(one, judged_rows)}
-        if all(is_unchanged(found) for _, found in fitting.values()):
-            log("warning: all values that the conditions compare are equal: does the change apply?")
         rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)
@@ -62,15 +58,22 @@ def run_comparison(
         sys.stdout.write(aligned(*readable_differences(differences)))
     else:
         print_frame(differences, output)
+    exit_by(judged, sides.name, junit)
+
+
+def conditions_in(texts: Sequence[str], junit: Path | None) -> tuple[Condition, ...]:
+    """Read the options ``--fail-if``, without which ``--junit`` means nothing."""
+    if junit is not None and not texts:
+        raise FairwindError("--junit needs a condition", "add --fail-if 'GROUP.MEASURE > PERCENT'")
+    return tuple(map(parse_condition, texts))
+
+
+def exit_by(judged: Sequence[Judgement], name: str, junit: Path | None) -> None:
+    """Report outcomes, as a file too if one is named, and exit with the code of the worst."""
     if junit is not None:
         full = f"{junit} could not be written"
         with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
-            write_file(junit, junit_document(sides.name, judged))
-    _exit_by(judged)
-
-
-def _exit_by(judged: Sequence[Judgement]) -> None:
-    """Report outcomes, and exit with the code of the worst."""
+            write_file(junit, junit_document(name, judged))
     for one in judged:
         log(str(one))
     outcomes = {one.outcome for one in judged}

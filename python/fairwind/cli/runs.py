@@ -55,7 +55,7 @@ def execute(
     is_live: bool = False,
 ) -> Results:
     """Run a scenario with its progress, looks, warnings and results on standard error."""
-    plan, most_seeds = scenario.check(), None if growth is None else growth.most_seeds
+    plan = scenario.check()
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
@@ -73,7 +73,7 @@ def execute(
         def on_look(look: Look) -> None:
             log(look_in_words(look, growth or Growth()))
 
-        results = scenario.run_on(engine, settings, most_seeds, margin, on_progress, on_look)
+        results = scenario.run_on(engine, settings, growth, margin, on_progress, on_look)
     again = f", {resumed} of them resumed" if resumed else ""
     done = results.manifest.plan.runs - len(results.failures)
     log(f"{counted(done, one_of(engine))}{again}; tables: {results.folder}")
@@ -85,9 +85,11 @@ def execute(
 
 def look_in_words(look: Look, growth: Growth) -> str:
     """Report what a look found, and what follows."""
-    count = len(look.answer.undecided)
-    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
-    if not count:
+    every, what = len(look.answer.effects), "effect"
+    if look.judged:
+        every, what = len(look.judged), "condition"
+    undecided = f"{look.undecided} of {counted(every, what)} undecided"
+    if not look.undecided:
         return f"{counted(look.seeds, 'seed')}: everything is decided"
     end = f"; stopped at --most-seeds {growth.most_seeds}" if look.is_last else ""
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"

@@ -31,7 +31,7 @@ from fairwind.scenario.settings import Setting, flattened, toml_document
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairwind.answers.until import Look
+    from fairwind.answers.until import Growth, Look
     from fairwind.engine.engines import Engine
     from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
@@ -246,31 +246,34 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
+        from fairwind.answers.until import Growth
         from fairwind.execution.execute import RunSettings
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
         engine = engine_named(on, dict(scenario.classes))
         settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
-        return scenario.run_on(engine, settings, until_decided, margin, progress)
+        growth = None if until_decided is None else Growth(until_decided, margin)
+        return scenario.run_on(engine, settings, growth, margin, progress)
 
     def run_on(
         self,
         engine: Engine,
         settings: RunSettings,
-        until_decided: int | None = None,
+        growth: Growth | None = None,
         margin: float | None = None,
         on_progress: Callable[[RunState], None] | None = None,
         on_look: Callable[[Look], None] | None = None,
     ) -> Results:
         """Run as `run` does; ``on_look`` is as in `fairwind.answers.run_until_decided`."""
         from fairwind.answers.answer import keep_margin
-        from fairwind.answers.until import MOST_SEEDS, Growth, run_until_decided
+        from fairwind.answers.effects import check_margin
+        from fairwind.answers.until import run_until_decided
         from fairwind.execution.execute import run_plan
 
-        # A wrong margin is refused before anything runs.
-        growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
-        if until_decided is None:
+        if growth is None:
+            if margin is not None:
+                check_margin(margin)  # a wrong one is refused before anything runs
             results = run_plan(self.plan, engine, settings, on_progress)
             keep_margin(results, margin)
             return results

@@ -61,6 +61,33 @@ fn settings_change_repeat_axes_and_labels() {
 }
 
 #[test]
+fn label_of_a_named_axis_takes_other_settings() {
+    let plan = planned(&[
+        ("sweep.variant.LT", "{ \"flows.thin.tcp.linear_timeouts\" = true, duration = \"9 s\" }"),
+        ("sweep.variant.short.er", "{ duration = \"7 s\" }"),
+    ]);
+    let axis = plan.axes.iter().find(|axis| axis.name == "variant").unwrap();
+    assert_eq!(axis.labels, ["TCP", "LT", "short.er"]);
+    let duration = |label: &str| {
+        let of_label =
+            |cell: &&fairwind_scenario::Cell| cell.settings.iter().any(|(_, value)| value == label);
+        plan.cells.iter().find(of_label).unwrap().experiment.duration.as_secs_f64()
+    };
+    assert_eq!((duration("LT"), duration("short.er")), (9.0, 7.0));
+}
+
+#[test]
+fn keys_by_their_names_elsewhere_are_known() {
+    for (written, meant) in [("rack", "loss_detection"), ("tcp_frto", "forward_rto")] {
+        let text =
+            THIN_AGAINST_GREEDY.replacen("tcp = {", &format!("tcp = {{ {written} = false,"), 1);
+        assert_ne!(text, THIN_AGAINST_GREEDY);
+        let errors = document(&text).plan().unwrap_err().to_string();
+        assert!(errors.contains(&format!("did you mean \"{meant}\"?")), "{errors}");
+    }
+}
+
+#[test]
 fn labels_may_set_further_keys() {
     let named = |variants: &str, labels: &str| {
         let text = format!("{THIN_AGAINST_GREEDY}\n[sweep.variant]\n{variants}");
