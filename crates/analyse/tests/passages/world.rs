@@ -62,7 +62,7 @@ impl World {
         let mut passages = OneWayFlows::new(settings);
         let group = passages.add_group("all");
         let description = FlowPairDescription {
-            group,
+            groups: [group; 2],
             connection: 7,
             opener: Tap::Sender,
             counted_from: Instant::ZERO,
