@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def _manifest(source: Source, settings: AnalysisSettings) -> Manifest:
         facts={},
         study=None,
         captured=Captured(
-            inputs=inputs, settings=settings.document, made_by=source.made_by, is_complete=False
+            inputs=inputs, settings=asdict(settings), made_by=source.made_by, is_complete=False
         ),
     )
 
@@ -100,25 +100,14 @@ def _make_room(out: Path, manifest: Manifest, *, force: bool) -> None:
     if not (out / MANIFEST).exists():
         return
     earlier = read_manifest(out)
-    if not force and not _is_same_analysis(earlier, manifest):
+    there, wanted = (one.captured and one.captured.inputs for one in (earlier, manifest))
+    if not force and there != wanted:
+        what = "a run" if there is None else "the analysis of other captures"
         raise FairwindError(
-            f"{out} holds {_what(earlier)}",
+            f"{out} holds {what}, {earlier.plan.name}",
             "name another folder with --out, or discard what is there with --force",
         )
     discard(out)
-
-
-def _is_same_analysis(earlier: Manifest, manifest: Manifest) -> bool:
-    """Return whether the folder has an analysis of the same captures."""
-    if earlier.captured is None or manifest.captured is None:
-        return False
-    return earlier.captured.inputs == manifest.captured.inputs
-
-
-def _what(earlier: Manifest) -> str:
-    if earlier.captured is None:
-        return f"a run, {earlier.plan.name}"
-    return f"the analysis of other captures, {earlier.plan.name}"
 
 
 MEASURED = "measured_s"

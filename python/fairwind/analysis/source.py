@@ -154,8 +154,11 @@ def find_source(
                 "give that folder alone, or name capture files in it",
             )
         return _source_of_run(of_runs[0])
-    title = name or _title(senders[0])
-    plan = Plan.of_one_cell(title, "", {"sender": list(senders), "receiver": list(receivers)})
+    first = senders[0]
+    title = "standard input" if first == STANDARD_INPUT else Path(first).name or first
+    plan = Plan.of_one_cell(
+        name or title, "", {"sender": list(senders), "receiver": list(receivers)}
+    )
     return Source(plan, (Taps(tuple(senders), tuple(receivers), plan.cells[0]),))
 
 
@@ -171,10 +174,6 @@ def _check_readable(path: str) -> None:
             f"cannot read the capture {path}: {error.strerror or error}",
             "captures often belong to root: give yourself the file (sudo chown), or use sudo",
         ) from error
-
-
-def _title(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else Path(path).name or path
 
 
 def _run_of(path: str) -> Path | None:

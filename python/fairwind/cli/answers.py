@@ -14,13 +14,7 @@ from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import (
-    OutputFormat,
-    line_width,
-    log_left_out,
-    print_fitted,
-    print_json,
-)
+from fairwind.cli.output import OutputFormat, line_width, log_left_out, print_fitted, print_json
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_ratio, percent, percent_interval

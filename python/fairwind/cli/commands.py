@@ -267,7 +267,6 @@ def show(
 ) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
-    from fairwind.cli.output import print_frame
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)

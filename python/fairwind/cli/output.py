@@ -35,6 +35,12 @@ Wide = Annotated[
     bool, typer.Option("--wide", help="Print all columns of tables, however wide they are.")
 ]
 
+
+def command_group(description: str) -> typer.Typer:
+    """Make a command that has commands of its own."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, help=description)
+
+
 MOST_WRAPPED = 8
 """Tables of more columns lose the last ones where they do not fit."""
 

@@ -9,18 +9,16 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.output import Format, OutputFormat, print_json, print_rows
+from fairwind.cli.output import Format, OutputFormat, command_group, print_json, print_rows
 from fairwind.cli.settings import read_option
 from fairwind.quantities import parse_seconds
 from fairwind.windows import RememberedWindow, WindowOptions, clear, show, start, stop
 
 USUAL = WindowOptions()
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Let the running kernel cache congestion windows by peer address, for a control "
-    "group; needs root.",
+app = command_group(
+    "Let the running kernel cache congestion windows by peer address, for a control group; "
+    "needs root."
 )
 
 Group = Annotated[

@@ -314,15 +314,9 @@ def _read_source(file: Path) -> None:
 def _read(folder: Path) -> Own:
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        return Own(
-            folder.name,
-            facts["kernel_name"],
-            folder,
-            facts["origin"],
-            facts["interface"],
-            tuple(facts.get("headers", ())),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        headers = tuple(facts.pop("headers", ()))
+        return Own(folder.name, folder=folder, headers=headers, **facts)
+    except (OSError, ValueError, AttributeError, TypeError) as error:
         raise FairwindError(
             f"{folder / FACTS} cannot be read", "compile the congestion control again, or remove it"
         ) from error

@@ -78,7 +78,8 @@ def source_of_version(version: str, downloads: Path) -> Source:
     name = f"linux-source-{version}"
     installed = INSTALLED / f"{name}.tar.xz"
     if installed.exists():
-        return Source(installed, f"{name} {_installed_version(name)}".strip())
+        found = output("dpkg-query", "--show", "--showformat=${Version}", name)
+        return Source(installed, f"{name} {found.strip()}".strip())
     if not re.fullmatch(r"\d+\.\d+", version) or version not in offered_versions():
         raise _unknown(version)
     return _downloaded(name, downloads)
@@ -160,10 +161,7 @@ def _downloaded(name: str, downloads: Path) -> Source:
         run(["apt-get", "download", f"{name}={wanted}"], f"downloading {name}", UPDATE, downloads)
         packages = sorted(downloads.glob(f"{name}_*.deb"))
         if not packages:
-            raise FairwindError(
-                f"apt-get download {name} left no package in {downloads}",
-                UPDATE,
-            )
+            raise FairwindError(f"apt-get download {name} left no package in {downloads}", UPDATE)
         unpacked = downloads / f".{name}"
         shutil.rmtree(unpacked, ignore_errors=True)
         run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], "unpacking", UPDATE)
@@ -179,10 +177,6 @@ def _candidate(name: str) -> str:
     if found is None or found[1] == "(none)":
         raise _unknown(name.removeprefix("linux-source-"))
     return found[1]
-
-
-def _installed_version(name: str) -> str:
-    return output("dpkg-query", "--show", "--showformat=${Version}", name).strip()
 
 
 def _unknown(version: str) -> FairwindError:

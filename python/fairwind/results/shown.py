@@ -11,14 +11,7 @@ import polars as pl
 from fairwind.quantities import parse_bytes
 from fairwind.results.lateness import has_lateness, readable_lateness
 from fairwind.results.results import Results
-from fairwind.results.summary import (
-    FAIRNESS,
-    GROUPS,
-    Estimates,
-    Subject,
-    overview,
-    readable,
-)
+from fairwind.results.summary import FAIRNESS, GROUPS, Estimates, Subject, overview, readable
 from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS, workloads
 
 RATE = ("goodput_bits_per_second",)
@@ -29,17 +22,11 @@ RESPONSE = ("response_time_p50_s", "response_time_p99_s")
 
 BY_WORKLOAD: Mapping[str, tuple[str, ...]] = {
     # A greedy write waits in the sender's own buffer, so its delivery says nothing of the path.
-    "greedy": (*RATE, *LOSS, *ACK),
-    "on-off": (*RATE, *LOSS, *ACK),
-    "thin": (*RATE, *LOSS, *DELIVERY),
-    "constant": (*RATE, *LOSS, *DELIVERY),
-    "replay": (*RATE, *LOSS, *DELIVERY),
-    "relay": (*RATE, *LOSS, *DELIVERY),
+    **dict.fromkeys(("greedy", "on-off"), (*RATE, *LOSS, *ACK)),
+    **dict.fromkeys(("thin", "constant", "replay", "relay"), (*RATE, *LOSS, *DELIVERY)),
     # A request is small; what counts is when its response is complete.
-    "request-response": RESPONSE,
-    "web": RESPONSE,
-    "transfers": (),
-    "small answers": (),
+    **dict.fromkeys(("request-response", "web"), RESPONSE),
+    **dict.fromkeys(("transfers", "small answers"), ()),
 }
 """Measures of a group that its workload makes meaningful. The answers to requests are measured as
 greedy streams are."""

@@ -45,9 +45,8 @@ def summarise(results: Results, measures: Sequence[str] | None = None) -> Estima
     measures : sequence of str, optional
         Numeric columns of the groups table; the main ones if not given.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
     names = list(measures) if measures is not None else GROUPS.measures_in(results.groups)
-    return estimate(results.groups, (*axes, "group"), names)
+    return estimate(results.groups, (*results.manifest.plan.axis_columns, "group"), names)
 
 
 def overview(results: Results) -> dict[Subject, Estimates]:
@@ -59,8 +58,7 @@ def overview(results: Results) -> dict[Subject, Estimates]:
         Estimates by subject, with the axes and the subject's `column` as keys; without subjects
         that the run knows nothing of.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    found = {}
+    axes, found = results.manifest.plan.axis_columns, {}
     for subject in SUBJECTS:
         rows = rows_of(results, subject)
         if rows.height:
@@ -76,7 +74,7 @@ def tidy_overview(results: Results) -> pl.DataFrame:
         )
         for subject, estimates in overview(results).items()
     ]
-    axes = [axis.column for axis in results.manifest.plan.axes]
+    axes = results.manifest.plan.axis_columns
     return pl.concat(frames, how="vertical_relaxed").select(
         *axes, "table", pl.all().exclude(*axes, "table")
     )
@@ -270,9 +268,7 @@ def scaled_unit(measure: str, values: Iterable[float | None]) -> tuple[str, floa
     return unit.name, 1 / unit.size
 
 
-def scaled_units(
-    values: Iterable[tuple[str, float | None]],
-) -> dict[str, tuple[str, float]]:
+def scaled_units(values: Iterable[tuple[str, float | None]]) -> dict[str, tuple[str, float]]:
     """Give unit and factor of each measure, from all of its values that are shown together."""
     by_measure: dict[str, list[float | None]] = {}
     for measure, value in values:
