@@ -425,11 +425,9 @@ def _samples(
 ) -> tuple[Floats, Floats, bool]:
     """Give the values of both, and whether those of one seed stand at the same place."""
     if is_paired:
-        pairs = a.select("seed", pl.col(measure).cast(pl.Float64).alias("a")).join(
-            b.select("seed", pl.col(measure).cast(pl.Float64).alias("b")),
-            on="seed",
-            maintain_order="left",
-        )
+        values = pl.col(measure).cast(pl.Float64)
+        others = b.select("seed", b=values)
+        pairs = a.select("seed", a=values).join(others, on="seed", maintain_order="left")
         if pairs.height:
             known = pairs.fill_nan(None).drop_nulls(["a", "b"])
             return known["a"].to_numpy(), known["b"].to_numpy(), True
@@ -521,10 +519,8 @@ def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
     cells_b = {tuple(sorted(cell.settings.items())): cell for cell in b.plan.cells}
     found: dict[str, tuple[str, str]] = {}
     for cell in a.plan.cells:
-        other = cells_b.get(tuple(sorted(cell.settings.items())))
-        if other is None:
-            continue
-        found = differing(cell.experiment, other.experiment) | found
+        if other := cells_b.get(tuple(sorted(cell.settings.items()))):
+            found = differing(cell.experiment, other.experiment) | found
     return found
 
 

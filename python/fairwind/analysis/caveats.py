@@ -71,7 +71,6 @@ STRANGERS = (
 
 
 def _accuracy_of_delays(row: Mapping[str, Any]) -> str:
-    """Warn of the accuracy of delays between two clocks."""
     if not row["is_symmetric"]:
         return (
             "Only packets of one direction are in both captures, so their smallest delay is taken "

@@ -31,24 +31,19 @@ class Keep:
     rows: Rows
     manifest: Manifest
 
-    def add_notes(
-        self, *, facts: list[dict[str, Any]], notes: list[str], is_complete: bool
-    ) -> None:
+    def add(self, **known: Any) -> None:  # noqa: ANN401 - attributes of `Captured`
         """Add to the manifest what is known at the end only."""
-        self._replace(facts=tuple(facts), notes=tuple(notes), is_complete=is_complete)
+        self.manifest = replace(self.manifest, captured=replace(self._captured(), **known))
 
     def write(self, out: Path) -> None:
         """Write the tables, and the manifest with its warnings."""
         self.rows.write(out)
-        self._replace(caveats=caveats_of(out, self._captured().facts))
+        self.add(caveats=caveats_of(out, self._captured().facts))
         self.manifest.write(out)
 
     def _captured(self) -> Captured:
         assert self.manifest.captured is not None, "it is the manifest of captures"
         return self.manifest.captured
-
-    def _replace(self, **changed: Any) -> None:  # noqa: ANN401 - attributes of `Captured`
-        self.manifest = replace(self.manifest, captured=replace(self._captured(), **changed))
 
 
 @contextmanager

@@ -307,11 +307,10 @@ def _as_behind_path(
 
 
 def _described(name: str, point: str, cell: int, replicate: int) -> CaptureInput:
-    file = Path(name)
-    if name == STANDARD_INPUT or not file.is_file():
-        return CaptureInput(name, point, _size(name), None, cell, replicate)
-    with file.open("rb") as opened:
-        head = hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
+    file, head = Path(name), None
+    if name != STANDARD_INPUT and file.is_file():
+        with file.open("rb") as opened:
+            head = hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
     return CaptureInput(name, point, _size(name), head, cell, replicate)
 
 

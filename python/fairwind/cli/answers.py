@@ -71,11 +71,7 @@ def is_undecided(results: Results) -> bool:
 
 
 def print_run(
-    results: Results,
-    output: OutputFormat,
-    margin: float | None = None,
-    *,
-    is_wide: bool = False,
+    results: Results, output: OutputFormat, margin: float | None = None, *, is_wide: bool = False
 ) -> None:
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:

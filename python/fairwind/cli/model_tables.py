@@ -158,10 +158,7 @@ def sharing_text(rows: Sequence[Mapping[str, float]], initial: float) -> str:
 
 
 def _section(
-    heading: str,
-    legend: Sequence[str],
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
+    heading: str, legend: Sequence[str], columns: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> str:
     lines = [heading, *(f"  {line}" for line in legend)]
     return "\n".join(lines) + "\n\n" + aligned(columns, rows)

@@ -151,8 +151,6 @@ class _LiveRun:
 
 @dataclass
 class _RunLines:
-    """Progress of a run as lines of text."""
-
     console: Console
     warned: _Warnings
     live: LiveLines | None = None

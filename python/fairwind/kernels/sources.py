@@ -155,7 +155,10 @@ def release_of(tree: Path) -> str:
 
 def _downloaded(name: str, downloads: Path) -> Source:
     downloads.mkdir(parents=True, exist_ok=True)
-    wanted = _candidate(name)
+    candidate = re.search(r"Candidate: (\S+)", output("apt-cache", "policy", name))
+    wanted = "(none)" if candidate is None else candidate[1]
+    if wanted == "(none)":
+        raise _unknown(name.removeprefix("linux-source-"))
     tarball = downloads / f"{name}_{wanted}.tar.xz"
     if not tarball.exists():
         run(["apt-get", "download", f"{name}={wanted}"], f"downloading {name}", UPDATE, downloads)
@@ -170,13 +173,6 @@ def _downloaded(name: str, downloads: Path) -> Source:
         for package in packages:
             package.unlink()
     return Source(tarball, f"{name} {wanted}")
-
-
-def _candidate(name: str) -> str:
-    found = re.search(r"Candidate: (\S+)", output("apt-cache", "policy", name))
-    if found is None or found[1] == "(none)":
-        raise _unknown(name.removeprefix("linux-source-"))
-    return found[1]
 
 
 def _unknown(version: str) -> FairwindError:

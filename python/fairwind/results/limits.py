@@ -94,12 +94,8 @@ def _greedy(results: Results) -> pl.DataFrame:
         for cell, name, workload in workloads(results)
         for is_greedy in [workload["kind"] == "greedy"]
     ]
-    schema = {
-        "cell": pl.UInt32,
-        "group": pl.String,
-        "is_greedy": pl.Boolean,
-        "is_endless": pl.Boolean,
-    }
+    kinds = dict.fromkeys(("is_greedy", "is_endless"), pl.Boolean)
+    schema = {"cell": pl.UInt32, "group": pl.String, **kinds}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

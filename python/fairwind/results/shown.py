@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,12 +120,11 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
             _is_meaningful(group, measure, kinds)
             for group, measure in frame.select("group", "measure").iter_rows()
         ]
-        frame = _without_empty(
-            frame.with_columns(
-                pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
-            ),
-            estimates.keys,
-        )
+        # Leave out measures that no group has, and groups without any measure.
+        is_known = pl.col("mean").is_not_null().any()
+        frame = frame.with_columns(
+            pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
+        ).filter(is_known.over("measure"), is_known.over(list(estimates.keys)))
     elif subject == FAIRNESS:
         frame = frame.filter(pl.col("among").is_in(_competitors(kinds)))
     return Estimates(frame, estimates.keys)
@@ -134,12 +133,6 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
 def _is_meaningful(group: str, measure: str, kinds: Mapping[str, str]) -> bool:
     kind = kinds.get(group)
     return kind is None or measure in BY_WORKLOAD.get(kind, (measure,))
-
-
-def _without_empty(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Leave out measures that no group has, and groups without any measure."""
-    is_known = pl.col("mean").is_not_null()
-    return frame.filter(is_known.any().over("measure"), is_known.any().over(list(keys)))
 
 
 def _competitors(kinds: Mapping[str, str]) -> list[str]:

@@ -85,8 +85,8 @@ def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) 
     rows = []
     for key, part in frame.group_by(list(keys), maintain_order=True):
         for measure in measures:
-            interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-            rows.append([*key, measure, *interval.row().values()])
+            found = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
+            rows.append([*key, measure, found.estimate, found.low, found.high, found.samples])
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
     schema = {name: frame.schema[name] for name in keys} | {"measure": pl.String()} | numbers
     schema["replicates"] = pl.Int64()
@@ -187,16 +187,13 @@ def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
         return rows
     match subject.table:
         case "queues":
-            return _noticed(rows)
+            drops, backlog = pl.col("drops_packets"), pl.col("backlog_mean_packets")
+            matters = (backlog > HARDLY_ANY_PACKETS) | (drops > 0)
+            return rows.filter(matters.any().over("queue"))
         case "fairness":
             return _among(results, rows)
         case _:
             return rows
-
-
-def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
-    matters = (pl.col("backlog_mean_packets") > HARDLY_ANY_PACKETS) | (pl.col("drops_packets") > 0)
-    return queues.filter(matters.any().over("queue"))
 
 
 def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:

@@ -242,7 +242,6 @@ def decide_in_looks(
 
 
 def _combine(earlier: Decision, later: Decision, margin: Margin) -> Decision:
-    """Bring the looks so far and the next one together."""
     verdicts = (earlier.verdict, later.verdict)
     low, high = float(np.fmax(earlier.low, later.low)), float(np.fmin(earlier.high, later.high))
     sure = next((one for one in (earlier, later) if one.verdict in DIFFERENT), None)
