@@ -209,14 +209,11 @@ def _source_of_run(path: str) -> Source:
             f"the run in {path} has no captures",
             "run its scenario again with a [capture] table, or --set capture={}",
         )
-    program = _program(run) if _is_of_shell(manifest.plan) else None
+    # A program behind a path has connections that nobody planned.
+    groups = [group["name"] for group in manifest.plan.cells[0].experiment.get("flows", ())]
+    is_of_shell = manifest.plan.name == "shell" and groups == [*BEHIND_PATH]
+    program = _program(run) if is_of_shell else None
     return Source(manifest.plan, tuple(found), manifest.engine, program)
-
-
-def _is_of_shell(plan: Plan) -> bool:
-    """Return whether a run was a program behind a path, with unplanned connections."""
-    flows = plan.cells[0].experiment.get("flows", ())
-    return plan.name == "shell" and [flow["name"] for flow in flows] == [*BEHIND_PATH]
 
 
 def _program(run: Path) -> Program:

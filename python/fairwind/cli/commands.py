@@ -85,8 +85,7 @@ UntilDecided = Annotated[
     ),
 ]
 MostSeeds = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64."),
+    int | None, typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64.")
 ]
 Margin = Annotated[
     str | None,
@@ -214,8 +213,7 @@ def study(
     *,
     on: On = "sim",
     form: Annotated[
-        str | None,
-        typer.Option(help="Form of the study. Default: full; on the kernel: kernel."),
+        str | None, typer.Option(help="Form of the study. Default: full; on the kernel: kernel.")
     ] = None,
     reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
     settings: Settings = None,
@@ -341,8 +339,7 @@ def compare(
     """
     from fairwind.cli import comparisons
 
-    sides = comparisons.comparison_of(first, second, by)
-    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
+    comparisons.run_comparison(first, second, by, measures, conditions or (), junit, output)
 
 
 @app.command()

@@ -61,8 +61,7 @@ def build(
     source: Annotated[Path, typer.Argument(metavar="FILE.c", help="The C source.")],
     *,
     name: Annotated[
-        str | None,
-        typer.Option(help="Name in scenarios. Default: the file name without .c."),
+        str | None, typer.Option(help="Name in scenarios. Default: the file name without .c.")
     ] = None,
     no_object: Annotated[
         bool, typer.Option("--no-object", help="Compile for the simulator only; needs no clang.")

@@ -36,8 +36,7 @@ def list_(*, output: Format = OutputFormat.TABLE) -> None:
         )
         for kernel in built_kernels()
     ]
-    columns = ["engine", "release", "hz", "system_calls", "origin", "folder"]
-    print_rows(columns, rows, output)
+    print_rows(["engine", "release", "hz", "system_calls", "origin", "folder"], rows, output)
     offered = ", ".join(offered_versions()) or "none (no Debian packages here)"
     sys.stderr.write(f"sources that can be built: {offered}\n")
 
@@ -50,8 +49,7 @@ def build_(
     ] = None,
     *,
     source: Annotated[
-        Path | None,
-        typer.Option(metavar="TREE|TARBALL", help="Build this source instead."),
+        Path | None, typer.Option(metavar="TREE|TARBALL", help="Build this source instead.")
     ] = None,
     hz: Annotated[
         int, typer.Option(help=f"Timer frequency: {', '.join(map(str, FREQUENCIES))}.")

@@ -91,8 +91,6 @@ class Picture:
 
 @dataclass
 class _Watched:
-    """A simulation under way that is looked at."""
-
     watch: LiveWatch
     began: float
     picture: Picture = field(default_factory=Picture)

@@ -301,8 +301,7 @@ Initial = Annotated[
 PathRtt = Annotated[str, typer.Option(help="Round-trip time without queues.")]
 Rate = Annotated[str | None, typer.Option(help="Rate of the bottleneck. Default: unlimited.")]
 Offered = Annotated[
-    float | None,
-    typer.Option(help="Initial receive window in segments. Default: unlimited."),
+    float | None, typer.Option(help="Initial receive window in segments. Default: unlimited.")
 ]
 Opening = Annotated[
     str | None,
@@ -364,7 +363,6 @@ def sharing(
 
 
 def _read_positive(option: str, text: str, parse: Callable[[str], float]) -> float:
-    """Give a quantity that is above zero."""
     value = read_option(option, text, parse)
     if value <= 0:
         raise FairwindError(

@@ -148,11 +148,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = show  # type: ignore[assignment]
             command()
-    except RunInterrupted as error:
-        complain(error)
-        return ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
-        complain("interrupted")
+    except (RunInterrupted, KeyboardInterrupt) as error:
+        complain(str(error) or "interrupted")
         return ExitCode.INTERRUPTED
     except ScenarioError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the core's text is already complete

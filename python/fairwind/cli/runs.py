@@ -133,7 +133,6 @@ def run_study(
 
 
 def _print_expected_time(state: RunState) -> None:
-    """Print the expected duration of a run in real time."""
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return

@@ -117,7 +117,7 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
     frame = estimates.frame
     if subject == GROUPS:
         rows = [
-            _is_meaningful(group, measure, kinds)
+            measure in BY_WORKLOAD.get(kinds.get(group, ""), (measure,))
             for group, measure in frame.select("group", "measure").iter_rows()
         ]
         # Leave out measures that no group has, and groups without any measure.
@@ -128,11 +128,6 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
     elif subject == FAIRNESS:
         frame = frame.filter(pl.col("among").is_in(_competitors(kinds)))
     return Estimates(frame, estimates.keys)
-
-
-def _is_meaningful(group: str, measure: str, kinds: Mapping[str, str]) -> bool:
-    kind = kinds.get(group)
-    return kind is None or measure in BY_WORKLOAD.get(kind, (measure,))
 
 
 def _competitors(kinds: Mapping[str, str]) -> list[str]:

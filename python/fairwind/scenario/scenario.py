@@ -67,10 +67,7 @@ class Scenario:
 
     @classmethod
     def from_dict(
-        cls,
-        settings: ScenarioSettings | Mapping[str, Any],
-        *,
-        folder: str | os.PathLike[str] = ".",
+        cls, settings: ScenarioSettings | Mapping[str, Any], *, folder: str | os.PathLike[str] = "."
     ) -> Scenario:
         """Make a scenario of Python values; it is validated when its `plan` is first asked for.
 

@@ -205,9 +205,7 @@ def look_alpha(look: int, alpha: float = ALPHA) -> float:
 
 
 def decide_in_looks(
-    looks: Sequence[Sequence[Difference]],
-    margins: Sequence[Sequence[Margin]],
-    alpha: float = ALPHA,
+    looks: Sequence[Sequence[Difference]], margins: Sequence[Sequence[Margin]], alpha: float = ALPHA
 ) -> list[Decision]:
     """Decide on effects that were looked at while samples were added.
 
