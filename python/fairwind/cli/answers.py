@@ -15,13 +15,7 @@ from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import (
-    OutputFormat,
-    line_width,
-    log_left_out,
-    print_fitted,
-    print_json,
-)
+from fairwind.cli.output import OutputFormat, line_width, log_left_out, print_fitted, print_json
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_ratio, percent, percent_interval
@@ -84,11 +78,7 @@ def is_undecided(results: Results) -> bool:
 
 
 def print_run(
-    results: Results,
-    output: OutputFormat,
-    margin: float | None = None,
-    *,
-    is_wide: bool = False,
+    results: Results, output: OutputFormat, margin: float | None = None, *, is_wide: bool = False
 ) -> None:
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:

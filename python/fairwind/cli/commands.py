@@ -98,8 +98,7 @@ JUnit = Annotated[
     typer.Option(metavar="FILE", help="Write the outcomes of conditions as JUnit XML."),
 ]
 MostSeeds = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64."),
+    int | None, typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64.")
 ]
 Margin = Annotated[
     str | None,
@@ -235,8 +234,7 @@ def study(
     *,
     on: On = "sim",
     form: Annotated[
-        str | None,
-        typer.Option(help="Form of the study. Default: full; on the kernel: kernel."),
+        str | None, typer.Option(help="Form of the study. Default: full; on the kernel: kernel.")
     ] = None,
     reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
     settings: Settings = None,
@@ -288,7 +286,6 @@ def show(
 ) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
-    from fairwind.cli.output import print_frame
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
@@ -352,8 +349,7 @@ def compare(
     """
     from fairwind.cli import comparisons
 
-    sides = comparisons.comparison_of(first, second, by)
-    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
+    comparisons.run_comparison(first, second, by, measures, conditions or (), junit, output)
 
 
 @app.command()

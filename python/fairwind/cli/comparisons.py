@@ -25,24 +25,22 @@ from fairwind.folder.store import storage_errors, write_file
 from fairwind.results import open_results
 
 
-def comparison_of(first: Path, second: Path | None, by: str | None) -> Comparison:
-    """Open the runs, once it is clear what is to be compared."""
-    if (second is None) == (by is None):
-        raise FairwindError(
-            "a comparison needs two runs, or one run and --by",
-            "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
-        )
-    return Comparison(open_results(first), None if second is None else open_results(second), by)
-
-
 def run_comparison(
-    sides: Comparison,
+    first: Path,
+    second: Path | None,
+    by: str | None,
     measures: Sequence[str] | None,
     conditions: Sequence[str],
     junit: Path | None,
     output: OutputFormat,
 ) -> None:
     """Print a comparison; exit with a code of its own if a condition fails or is undecided."""
+    if (second is None) == (by is None):
+        raise FairwindError(
+            "a comparison needs two runs, or one run and --by",
+            "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
+        )
+    sides = Comparison(open_results(first), None if second is None else open_results(second), by)
     wanted = conditions_in(conditions, junit)
     rows, judged = sides.contrasts(measures) if measures or not wanted else [], []
     if wanted:

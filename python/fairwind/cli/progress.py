@@ -151,8 +151,6 @@ class _LiveRun:
 
 @dataclass
 class _RunLines:
-    """Progress of a run as lines of text."""
-
     console: Console
     warned: _Warnings
     live: LiveLines | None = None
@@ -169,14 +167,10 @@ class _RunLines:
             if state.resumed:
                 print_line(self.console, f"{_counts(state)} were finished before")
         elif now - self.last >= LINE_SECONDS:
-            self.last = now
-            print_line(self.console, f"{_counts(state)}{self._remaining(state, now)}")
-
-    def _remaining(self, state: RunState, now: float) -> str:
-        if state.fraction <= 0:
-            return ""
-        seconds = (now - self.started) * (1 - state.fraction) / state.fraction
-        return f", about {seconds:.0f} s left"
+            self.last, left = now, ""
+            if (done := state.fraction) > 0:
+                left = f", about {(now - self.started) * (1 - done) / done:.0f} s left"
+            print_line(self.console, f"{_counts(state)}{left}")
 
 
 def _every(

@@ -28,17 +28,12 @@ from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import one_of
 from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
+from fairwind.notebook.drawing import of_study
 from fairwind.plots import Figure, unvalidated
 from fairwind.quantities import counted, time_in_words
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
-from fairwind.results import (
-    Claim,
-    Results,
-    lateness_in_words,
-    shown_tables,
-    tidy_overview,
-)
+from fairwind.results import Claim, Results, lateness_in_words, shown_tables, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.studies import study_named
 
@@ -140,7 +135,6 @@ def run_study(
 
 
 def _print_expected_time(state: RunState) -> None:
-    """Print the expected duration of a run in real time."""
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return
@@ -206,13 +200,9 @@ def report(results: Results, out: Path | None, margin: float | None, *, has_figu
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
     """
-    figures: Sequence[Figure] = ()
-    claims: Sequence[Claim] = ()
-    if results.manifest.study is not None:
-        chosen = study_named(results.manifest.study)
-        with unvalidated():
-            figures, claims = chosen.figures(results), chosen.claims(results)
-        _print_verdicts(claims)
+    with unvalidated():
+        figures, claims = of_study(results)
+    _print_verdicts(claims)
     _report(results, out, figures, claims, has_figures=has_figures, margin=margin)
 
 

@@ -22,7 +22,7 @@ from fairwind.engine.core import (
     table_columns,
 )
 from fairwind.engine.selection import engine_named
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, read_text
 from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.scenario.plan import Plan
@@ -67,10 +67,7 @@ class Scenario:
 
     @classmethod
     def from_dict(
-        cls,
-        settings: ScenarioSettings | Mapping[str, Any],
-        *,
-        folder: str | os.PathLike[str] = ".",
+        cls, settings: ScenarioSettings | Mapping[str, Any], *, folder: str | os.PathLike[str] = "."
     ) -> Scenario:
         """Make a scenario of Python values; it is validated when its `plan` is first asked for.
 
@@ -105,7 +102,10 @@ class Scenario:
             With everything that is wrong in the scenario at once.
         """
         controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
-        document = plan_document(self.file, self.text, self.overrides, self._provided(), controls)
+        # Files that the scenario names lie beside it.
+        folder, written = Path(self.file).parent, (self.file, self.text, self.overrides)
+        provided = [text_of(folder, named) for named in named_files(*written)]
+        document = plan_document(*written, provided, controls)
         plan = Plan.from_document(document, (row["column"] for row in table_columns()))
         self._check_parameters(plan)
         return plan
@@ -127,13 +127,6 @@ class Scenario:
             error = ScenarioError("\n".join(f"{self.file}: {fault}" for fault in faults))
             error.errors = [{"file": self.file, "line": None, **asdict(fault)} for fault in faults]
             raise error
-
-    def _provided(self) -> list[str]:
-        """Read the files that the scenario names; they lie beside it."""
-        folder = Path(self.file).parent
-        return [
-            text_of(folder, named) for named in named_files(self.file, self.text, self.overrides)
-        ]
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run, or all errors of the scenario."""
@@ -209,8 +202,7 @@ class Scenario:
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
-        Finished parts of an earlier run of the same scenario in the same folder are kept and not
-        repeated.
+        Finished parts of an earlier run of the scenario in the folder are kept, not repeated.
 
         Parameters
         ----------
@@ -294,7 +286,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """
     file = Path(path)
     hint = "give the path of a TOML scenario file"
-    return Scenario(str(file), read_text(file, "the scenario", hint))
+    return Scenario(str(file), read_text(file, hint, "the scenario "))
 
 
 KINDS = {
@@ -340,7 +332,7 @@ def text_of(folder: Path, named: NamedFile) -> str:
             "name a capture (pcap, pcapng), or leave connection out",
         )
     what, form = KINDS[named.content]
-    return read_text(file, what, f"give the name of {form}")
+    return read_text(file, f"give the name of {form}", f"{what} ")
 
 
 def is_capture(file: Path) -> bool:
@@ -350,21 +342,6 @@ def is_capture(file: Path) -> bool:
             return opened.read(4).startswith(CAPTURES)
     except OSError:
         return False
-
-
-def read_text(file: Path, what: str, hint: str) -> str:
-    """Read a file of text, or say why it cannot be.
-
-    Raises
-    ------
-    FairwindError
-        Names what it was to hold, the file, the reason and the hint.
-    """
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
 
 
 INTERVALS = ("mean", "median", "min", "max", "percentile_1", "percentile_99")
