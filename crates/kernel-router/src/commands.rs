@@ -1,7 +1,7 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
 use super::layout::{Discipline, VethEnd, VethPair};
-use fairwind_qdisc::{Htb, Tbf};
+use fairwind_qdisc::{Drr, Filter, Htb, Red, Tbf, tc};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
@@ -130,16 +130,13 @@ fn queue_commands(device: &str, parent: &str, handle: u32, queue: &Qdisc) -> Str
 /// What of `queue` the kernel does not support, for a sentence; none if it supports everything.
 pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     let own = match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } => None,
-        Qdisc::Tbf(tbf) if tbf.granularity.is_zero() => None,
-        Qdisc::Htb(htb) if htb.granularity.is_zero() => {
-            let has_filters = htb.classes.iter().any(|class| !class.filters.is_empty());
-            has_filters.then(|| "filters of htb's classes, which name groups of flows".to_owned())
-        }
-        Qdisc::Tbf(_) | Qdisc::Htb(_) => {
+        Qdisc::Tbf(Tbf { granularity, .. }) | Qdisc::Htb(Htb { granularity, .. })
+            if !granularity.is_zero() =>
+        {
             Some(format!("the granularity of {}, which the kernel's timers decide", queue.name()))
         }
-        other => Some(format!("{} and its parameters", other.name())),
+        Qdisc::Red(red) if red.gentle => Some("gentle of red".to_owned()),
+        _ => None,
     };
     own.or_else(|| queue.children().into_iter().find_map(unsupported))
 }
@@ -150,6 +147,9 @@ struct Tree<'a> {
     next_handle: u32,
     text: String,
 }
+
+/// A class or band, and the filters that lead to it.
+type Filtered<'a> = (usize, &'a [Filter]);
 
 impl Tree<'_> {
     fn put(&mut self, parent: &str, queue: &Qdisc) {
@@ -162,15 +162,26 @@ impl Tree<'_> {
             "tc qdisc replace dev {device} {parent} handle {handle:x}: {parameters}"
         );
         match queue {
-            Qdisc::Tbf(Tbf { child: Some(child), .. }) => {
+            Qdisc::Tbf(Tbf { child: Some(child), .. })
+            | Qdisc::Red(Red { child: Some(child), .. }) => {
                 self.put(&format!("parent {handle:x}:1"), child);
             }
-            Qdisc::Htb(htb) => self.put_classes(handle, htb),
+            Qdisc::Htb(htb) => self.put_htb(handle, htb),
+            Qdisc::Drr(drr) => self.put_drr(handle, drr),
+            Qdisc::Prio(prio) => {
+                for (index, band) in prio.bands.iter().enumerate() {
+                    self.put(&format!("parent {handle:x}:{:x}", index + 1), band);
+                }
+                let filters = prio.filters.iter();
+                let filters =
+                    filters.map(|(filter, band)| ((*band).into(), std::slice::from_ref(filter)));
+                self.put_filters(handle, filters);
+            }
             _ => {}
         }
     }
 
-    fn put_classes(&mut self, handle: u32, htb: &Htb) {
+    fn put_htb(&mut self, handle: u32, htb: &Htb) {
         let place = |index: Option<usize>| match index {
             Some(index) => format!("{handle:x}:{:x}", index + 1),
             None => format!("{handle:x}:"),
@@ -194,14 +205,80 @@ impl Tree<'_> {
                 self.put(&format!("parent {}", place(Some(index))), child);
             }
         }
+        let classes = htb.classes.iter().enumerate();
+        self.put_filters(handle, classes.map(|(index, class)| (index, class.filters.as_slice())));
     }
+
+    fn put_drr(&mut self, handle: u32, drr: &Drr) {
+        for (index, class) in drr.classes.iter().enumerate() {
+            let place = format!("{handle:x}:{:x}", index + 1);
+            let _ = writeln!(
+                self.text,
+                "tc class replace dev {} parent {handle:x}: classid {place} drr quantum {}",
+                self.device, class.quantum_bytes
+            );
+            self.put(&format!("parent {place}"), &class.child);
+        }
+        let rest = [Filter::default()];
+        let classes = drr.classes.iter().enumerate();
+        let (named, others): (Vec<Filtered<'_>>, Vec<Filtered<'_>>) = classes
+            .map(|(index, class)| (index, class.filters.as_slice()))
+            .partition(|(_, filters)| !filters.is_empty());
+        // The kernel drops what no filter takes; with us it is for the class without filters.
+        let others = others.into_iter().map(|(index, _)| (index, &rest[..]));
+        self.put_filters(handle, named.into_iter().chain(others));
+    }
+
+    /// Filters in the order in which they are asked.
+    fn put_filters<'f>(&mut self, handle: u32, filtered: impl Iterator<Item = Filtered<'f>>) {
+        let mut priority = 0;
+        for (index, filters) in filtered {
+            let class = index + 1;
+            for filter in filters {
+                for (protocol, words) in filter_words(filter) {
+                    priority += 1;
+                    let _ = writeln!(
+                        self.text,
+                        "tc filter add dev {} parent {handle:x}: protocol {protocol} prio {priority} \
+                         {words} flowid {handle:x}:{class:x}",
+                        self.device
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A filter for each protocol: the protocol, and the words of `tc`.
+fn filter_words(filter: &Filter) -> Vec<(&'static str, String)> {
+    if *filter == Filter::default() {
+        return vec![("all", "matchall".to_owned())];
+    }
+    let words = |name: &str, service: &str| {
+        let field = |field: &str, value: Option<u64>, mask: u64| {
+            value.map(|value| format!(" match {name} {field} {value:#x} {mask:#x}"))
+        };
+        let fields = [
+            field("sport", filter.source_port.map(u64::from), 0xffff),
+            field("dport", filter.destination_port.map(u64::from), 0xffff),
+            field("protocol", filter.protocol.map(u64::from), 0xff),
+            field(service, filter.dscp.map(|dscp| u64::from(dscp) << 2), 0xfc),
+        ];
+        format!("u32{}", fields.into_iter().flatten().collect::<String>())
+    };
+    vec![("ip", words("ip", "dsfield")), ("ipv6", words("ip6", "priority"))]
 }
 
 fn parameters(queue: &Qdisc) -> String {
     match queue {
         Qdisc::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
-        Qdisc::Pfifo { limit_packets } => format!("pfifo limit {limit_packets}"),
-        Qdisc::Bfifo { limit_bytes } => format!("bfifo limit {limit_bytes}"),
+        Qdisc::Htb(htb) => {
+            let default = htb.default_class.map_or(0, |index| index + 1);
+            format!(
+                "htb default {default:x} r2q {} direct_qlen {}",
+                htb.rate_to_quantum, htb.direct_packets
+            )
+        }
         Qdisc::Tbf(tbf) => {
             let peak = tbf.peak_rate.map(|rate| {
                 let mtu = tbf.mtu_bytes.unwrap_or(1500);
@@ -215,14 +292,7 @@ fn parameters(queue: &Qdisc) -> String {
                 peak.unwrap_or_default()
             )
         }
-        Qdisc::Htb(htb) => {
-            let default = htb.default_class.map_or(0, |index| index + 1);
-            format!(
-                "htb default {default:x} r2q {} direct_qlen {}",
-                htb.rate_to_quantum, htb.direct_packets
-            )
-        }
-        other => unreachable!("{} was refused before", other.name()),
+        other => tc::discipline(other),
     }
 }
 
@@ -230,7 +300,7 @@ fn parameters(queue: &Qdisc) -> String {
 mod tests {
     use super::*;
     use crate::layout::Discipline;
-    use fairwind_qdisc::{Codel, Filter, HtbClass};
+    use fairwind_qdisc::{Codel, DrrClass, HtbClass, Prio};
     use fairwind_scenario::Qdisc;
     use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
@@ -335,16 +405,59 @@ mod tests {
     }
 
     #[test]
-    fn nested_unsupported_discipline_is_named() {
+    fn nested_unsupported_parameter_is_named() {
         assert_eq!(unsupported(&Qdisc::Htb(htb())), None);
         let with = |change: fn(&mut Htb)| {
             let mut htb = htb();
             change(&mut htb);
             unsupported(&Qdisc::Htb(htb)).unwrap_or_default()
         };
-        assert!(with(|htb| htb.classes[1].filters = vec![Filter::default()]).contains("filters"));
         assert!(with(|htb| htb.granularity = Span::from_millis(1)).contains("granularity of htb"));
-        let codel = with(|htb| htb.classes[1].child = Some(Qdisc::Codel(Codel::default())));
-        assert!(codel.contains("codel"), "{codel}");
+        let gentle = with(|htb| {
+            let red = Red { gentle: true, ..Red::with_limit(60_000, htb.classes[0].rate) };
+            htb.classes[1].child = Some(Qdisc::Red(red));
+        });
+        assert!(gentle.contains("gentle of red"), "{gentle}");
+    }
+
+    #[test]
+    fn classless_disciplines_have_words_of_tc() {
+        assert_eq!(
+            parameters(&Qdisc::Codel(Codel::default())),
+            "codel limit 1000 target 5ms interval 100ms noecn"
+        );
+    }
+
+    #[test]
+    fn rest_of_drr_has_the_last_filter() {
+        let class = |filters| DrrClass {
+            quantum_bytes: 1514,
+            filters,
+            child: Qdisc::Pfifo { limit_packets: 9 },
+        };
+        let port = Filter { destination_port: Some(60_000), ..Filter::default() };
+        let drr = Drr { classes: vec![class(Vec::new()), class(vec![port])] };
+        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Drr(drr));
+        let filters: Vec<&str> = text.lines().filter(|line| line.contains("filter")).collect();
+        assert_eq!(
+            filters,
+            [
+                "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport 0xea60 0xffff flowid 10:2",
+                "tc filter add dev eth0 parent 10: protocol ipv6 prio 2 u32 match ip6 dport 0xea60 0xffff flowid 10:2",
+                "tc filter add dev eth0 parent 10: protocol all prio 3 matchall flowid 10:1",
+            ]
+        );
+    }
+
+    #[test]
+    fn bands_of_prio_stand_below_it() {
+        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Prio(Prio::default()));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "tc qdisc replace dev eth0 root handle 10: prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+        );
+        assert_eq!(lines[3], "tc qdisc replace dev eth0 parent 10:3 handle 13: pfifo limit 1000");
+        assert_eq!(lines.len(), 4);
     }
 }

@@ -2,7 +2,8 @@
 //! delay and loss.
 //!
 //! It is the reference for our own router: same hosts, same observations, same tables. BPF programs at the tracepoints of
-//! devices and queues report the packets.
+//! devices and queues report the packets. Where there are none, or a queue does more than drop at its tail, packet
+//! sockets do.
 //!
 //! Differences from our links:
 //!
@@ -16,8 +17,9 @@
 //! | `layout` | namespaces, veth pairs and disciplines of a network |
 //! | `requirements` | features that the kernel must have, and differences from our router |
 //! | `commands` | commands of `ip` and `tc` |
-//! | `path` | the network at work, in its namespaces |
+//! | `path`, `namespace` | the network at work, in its namespaces |
 //! | `observer` | observations of packets, and counts of missed ones |
+//! | `sockets`, `ledger`, `header` | packets seen by packet sockets, and what that says about queues |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -25,13 +27,17 @@
 )]
 
 mod commands;
+mod header;
 mod layout;
+mod ledger;
+mod namespace;
 mod observer;
 mod path;
 mod requirements;
+mod sockets;
 
 pub use observer::{PathObserver, PathObserverParts};
-pub use path::{KernelPath, KernelPlan};
+pub use path::{KernelPath, KernelPlan, PathWatch};
 pub use requirements::differences;
 
 use fairwind_bpf::BpfError;
@@ -89,7 +95,7 @@ impl KernelRouterError {
             ),
             Self::Unsupported { what } => (
                 format!("the kernel path does not support {what}"),
-                format!("use pfifo, bfifo, tbf or htb there; or {OURS}"),
+                format!("leave that out; or {OURS}"),
             ),
             Self::Bpf(error) => (
                 format!("watching queues needs eBPF programs, which are not available: {error}"),

@@ -1,18 +1,27 @@
 //! Running network of an experiment, in namespaces that live as long as their descriptors are open.
 
 use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
+use super::namespace::Namespace;
+use super::sockets::{SocketPoint, SocketWatch, WatchedNamespace};
 use super::{KernelRouterError, commands, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
+use fairwind_kernel_settings::Note;
 use fairwind_linux as linux;
 use fairwind_linux::{KernelError, RunName, shell_checked as shell};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
-use fairwind_units::ByteCount;
-use std::fs::File;
+use fairwind_units::{ByteCount, Ratio};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+
+/// What reports packets on their way.
+pub enum PathWatch {
+    /// Programs at tracepoints, and the places that they are for.
+    Programs(PacketWatch, Vec<WatchPoint>),
+    /// Packet sockets.
+    Sockets(SocketWatch),
+}
 
 /// Role of a device for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +45,21 @@ impl KernelPlan {
     /// Whether the running kernel has all the parts that `experiment` needs.
     ///
     /// # Errors
-    /// The first part that it lacks; that packets cannot be watched; that this needs root.
+    /// The first part that it lacks; that this needs root.
     pub fn new(experiment: &Experiment) -> Result<Self, KernelRouterError> {
         let layout = Layout::new(experiment);
         requirements::check(&layout)?;
-        fairwind_bpf::availability()?;
         Ok(Self { layout, mtu: experiment.network.mtu })
+    }
+
+    /// How packets are watched, where that leaves something open.
+    pub fn watching(&self) -> Option<Note> {
+        (!requirements::are_programs_enough(&self.layout)).then(|| Note {
+            key: "path.router".to_owned(),
+            text: "packet sockets watch the queues: that a packet was dropped is known when the next one of its flow \
+                   leaves, and its instant is that of its arrival or of that departure"
+                .to_owned(),
+        })
     }
 
     /// Makes the namespaces in the middle, named after the run, and the veths between them.
@@ -122,8 +140,20 @@ impl KernelPath {
         Ok(())
     }
 
-    /// Watches hosts and queues, when the network is up.
-    pub fn watch(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
+    /// Watches hosts and queues, when the network is up; `addresses` are those of the hosts.
+    pub fn watch(
+        &self,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<PathWatch, KernelRouterError> {
+        if requirements::are_programs_enough(&self.layout) {
+            let (watch, points) = self.watch_by_programs()?;
+            Ok(PathWatch::Programs(watch, points))
+        } else {
+            Ok(PathWatch::Sockets(self.watch_by_sockets(addresses)?))
+        }
+    }
+
+    fn watch_by_programs(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
         let mut places = Vec::new();
         let mut points = Vec::new();
         for veth in &self.layout.veths {
@@ -148,6 +178,58 @@ impl KernelPath {
             }
         }
         Ok((PacketWatch::new(&places)?, points))
+    }
+
+    fn watch_by_sockets(
+        &self,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<SocketWatch, KernelError> {
+        let mut watched = Vec::new();
+        for (place, middle) in self.middles.iter().enumerate() {
+            let Some(middle) = middle else { continue };
+            let devices = middle.inside(|| self.socket_points(place))?;
+            if !devices.is_empty() {
+                let ways = middle.inside(|| self.ways_from(place, addresses))?;
+                watched.push((middle, WatchedNamespace { devices, ways }));
+            }
+        }
+        SocketWatch::new(watched)
+    }
+
+    /// The watched devices of a namespace, which is that of this thread, by their numbers.
+    fn socket_points(&self, place: usize) -> Result<BTreeMap<u32, SocketPoint>, KernelError> {
+        let mut points = BTreeMap::new();
+        for (veth, side) in self.layout.ends_at(place) {
+            let (end, far) = (&veth.ends[side], &self.layout.places[veth.ends[1 - side].place]);
+            let point = match (far, &end.discipline) {
+                (LayoutNode::Host { .. }, _) => SocketPoint::Host,
+                (_, Discipline::Rate { link, queue, .. }) => {
+                    SocketPoint::queue(LinkId::from_index(*link), queue)
+                }
+                (_, Discipline::Delay { link, loss, .. }) if *loss != Ratio::ZERO => {
+                    SocketPoint::losses(LinkId::from_index(*link))
+                }
+                _ => continue,
+            };
+            points.insert(index_of(&end.device)?, point);
+        }
+        Ok(points)
+    }
+
+    /// The devices of a namespace, which is that of this thread, that lead to the hosts with these addresses.
+    fn ways_from(
+        &self,
+        place: usize,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<HashMap<IpAddr, u32>, KernelError> {
+        let mut ways = HashMap::new();
+        for (node, addresses) in addresses {
+            if let Some(way) = self.layout.ways_to(node.index())[place] {
+                let device = index_of(&way.device)?;
+                ways.extend(addresses.iter().map(|address| (*address, device)));
+            }
+        }
+        Ok(ways)
     }
 
     /// Packets that have passed the hosts' veths in both directions, by their device counters.
@@ -177,63 +259,6 @@ fn index_of(device: &str) -> Result<u32, KernelError> {
     linux::interface_index(device).ok_or_else(|| KernelError::Command {
         command: format!("look for the device {device}"),
         reason: "it is gone; the process of its host may have ended".to_owned(),
-    })
-}
-
-/// A network namespace.
-#[derive(Debug)]
-pub(super) struct Namespace {
-    descriptor: OwnedFd,
-    /// Its name for `ip netns exec`.
-    _name: Option<linux::NamespaceName>,
-    /// Its inode, which identifies it in eBPF programs.
-    pub(super) inode: u32,
-}
-
-impl Namespace {
-    /// Makes one of this name, and runs `text` in it.
-    pub(super) fn make(name: &str, text: &str) -> Result<Self, KernelError> {
-        in_a_thread(|| {
-            linux::enter_new_network()?;
-            let unnamed = |reason| KernelError::Command {
-                command: format!("ip netns attach {name}"),
-                reason,
-            };
-            let given = linux::NamespaceName::give(name).map_err(unnamed)?;
-            linux::shell_checked(text)?;
-            let failed = |error: std::io::Error| KernelError::Command {
-                command: "open /proc/thread-self/ns/net".to_owned(),
-                reason: error.to_string(),
-            };
-            let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
-            let inode = file.metadata().map_err(failed)?.ino();
-            let inode = u32::try_from(inode).unwrap_or(0);
-            Ok(Self { descriptor: file.into(), _name: given, inode })
-        })
-    }
-
-    /// Where other processes find it.
-    pub(super) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
-    }
-
-    /// Lets something happen in it.
-    pub(super) fn inside<T: Send>(
-        &self,
-        happening: impl FnOnce() -> Result<T, KernelError> + Send,
-    ) -> Result<T, KernelError> {
-        in_a_thread(|| {
-            linux::enter_network(&self.descriptor)?;
-            happening()
-        })
-    }
-}
-
-/// A thread's namespace changes for good, so it is one for the purpose.
-fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(happening);
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

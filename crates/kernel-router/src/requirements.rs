@@ -67,6 +67,39 @@ const BUCKET: KernelFeature = KernelFeature {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
 };
+
+/// A discipline that a trial of its name, or of these commands, finds.
+macro_rules! discipline {
+    ($constant:ident, $name:literal, $option:literal, $purpose:literal $(, $parameters:literal)?) => {
+        const $constant: KernelFeature = KernelFeature {
+            name: concat!("queue discipline ", $name),
+            purpose: $purpose,
+            module: concat!("sch_", $name),
+            option: concat!("CONFIG_NET_SCH_", $option),
+            instead: "",
+            trial: concat!("tc qdisc add dev trial root handle 1: ", $name $(, " ", $parameters)?),
+        };
+    };
+}
+
+discipline!(RED, "red", "RED", "drops early", "limit 60000 min 5000 max 15000 avpkt 1000 burst 9");
+discipline!(
+    CHOKE,
+    "choke",
+    "CHOKE",
+    "drops flows that do not respond",
+    "limit 100 bandwidth 1mbit"
+);
+discipline!(CODEL, "codel", "CODEL", "limits the waiting time");
+discipline!(PIE, "pie", "PIE", "limits the waiting time");
+discipline!(DUALPI2, "dualpi2", "DUALPI2", "limits the waiting time of two queues");
+discipline!(SFQ, "sfq", "SFQ", "serves flows in turn");
+discipline!(FQ_CODEL, "fq_codel", "FQ_CODEL", "serves flows in turn");
+discipline!(FQ_PIE, "fq_pie", "FQ_PIE", "serves flows in turn");
+discipline!(CAKE, "cake", "CAKE", "serves flows in turn");
+discipline!(DRR, "drr", "DRR", "serves classes in turn");
+discipline!(PRIO, "prio", "PRIO", "serves bands in order");
+
 /// Refuses unsupported queues, and tries every needed part in a temporary namespace.
 pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     let mut queues = layout.disciplines().filter_map(|discipline| match discipline {
@@ -87,6 +120,21 @@ pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     })
 }
 
+/// Whether programs at tracepoints see all that the queues of this network do, and can be loaded. They see no marks, and
+/// not why a packet was dropped.
+pub(super) fn are_programs_enough(layout: &Layout) -> bool {
+    let is_tail_drop = |discipline: &Discipline| match discipline {
+        Discipline::Rate { queue, .. } => drops_at_tail(queue),
+        Discipline::None | Discipline::Delay { .. } => true,
+    };
+    layout.disciplines().all(is_tail_drop) && fairwind_bpf::availability().is_ok()
+}
+
+fn drops_at_tail(queue: &Qdisc) -> bool {
+    let own = queue.is_fifo() || matches!(queue, Qdisc::Tbf(_) | Qdisc::Htb(_));
+    own && queue.children().into_iter().all(drops_at_tail)
+}
+
 fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
     match discipline {
         Discipline::None => Vec::new(),
@@ -101,12 +149,22 @@ fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
 
 /// Kernel features that `queue` and all below it need; unsupported queues were refused before.
 fn collect(queue: &Qdisc, parts: &mut Vec<&'static KernelFeature>) {
-    parts.extend(match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => Some(&PACKETS),
-        Qdisc::Bfifo { .. } => Some(&BYTES),
-        Qdisc::Htb(_) => Some(&RATE),
-        Qdisc::Tbf(_) => Some(&BUCKET),
-        _ => None,
+    parts.push(match queue {
+        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => &PACKETS,
+        Qdisc::Bfifo { .. } => &BYTES,
+        Qdisc::Htb(_) => &RATE,
+        Qdisc::Tbf(_) => &BUCKET,
+        Qdisc::Red(_) => &RED,
+        Qdisc::Choke(_) => &CHOKE,
+        Qdisc::Codel(_) => &CODEL,
+        Qdisc::Pie(_) => &PIE,
+        Qdisc::Dualpi2(_) => &DUALPI2,
+        Qdisc::Sfq(_) => &SFQ,
+        Qdisc::FqCodel(_) => &FQ_CODEL,
+        Qdisc::FqPie(_) => &FQ_PIE,
+        Qdisc::Cake(_) => &CAKE,
+        Qdisc::Drr(_) => &DRR,
+        Qdisc::Prio(_) => &PRIO,
     });
     queue.children().into_iter().for_each(|child| collect(child, parts));
 }

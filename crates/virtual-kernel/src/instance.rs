@@ -12,7 +12,7 @@ use fairwind_linux::{self as linux, KernelError, Processor, Reaper, RunName};
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -35,6 +35,8 @@ pub struct VirtualKernel {
     pub program: PathBuf,
     /// The program `fairwind-worker`.
     pub worker: PathBuf,
+    /// Memory of each instance; `None`: what its task needs.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Why an instance gave no answer.
@@ -129,7 +131,7 @@ impl VirtualKernel {
         control: &Control,
     ) -> Result<Answer, InstanceError> {
         let removed = RemovedFolder::make(folder)?;
-        let memory = memory_bytes(&task);
+        let memory = self.memory_bytes.unwrap_or_else(|| memory_bytes(&task));
         let printed = match &task {
             Task::Program(_) => Some(ProgramOutput::create(folder).map_err(at(folder))?),
             Task::Check(_) | Task::Run { .. } | Task::Scripts(_) => None,
@@ -217,12 +219,15 @@ impl Instance {
     /// Waits for the answer.
     fn follow(mut self, control: &Control) -> Result<Answer, InstanceError> {
         loop {
-            linux::wait_readable(&[&self.ended], GLANCE);
+            let stalled = self.printed.as_ref().map(ProgramOutput::stalled).unwrap_or_default();
+            let stalled: Vec<&dyn AsFd> = stalled.iter().map(AsRef::as_ref).collect();
+            linux::wait_ready(&[&self.ended], &stalled, GLANCE);
             let ended = self.child.try_wait();
             if let Some(printed) = &mut self.printed {
                 printed.forward();
             }
             if let Ok(Some(status)) = ended {
+                self.print_rest(control)?;
                 self.console.read().map_err(at(&self.folder))?;
                 return self.answer(&status.to_string());
             }
@@ -233,17 +238,23 @@ impl Instance {
         }
     }
 
+    /// Waits until somebody has read what was printed.
+    fn print_rest(&mut self, control: &Control) -> Result<(), InstanceError> {
+        let Some(printed) = &mut self.printed else { return Ok(()) };
+        loop {
+            printed.forward();
+            let stalled = printed.stalled();
+            let Some(target) = stalled.first() else { return Ok(()) };
+            if control.is_cancelled() {
+                return Err(InstanceError::Cancelled);
+            }
+            linux::wait_ready(&[], &[target], GLANCE);
+        }
+    }
+
     fn report(&self, control: &Control) {
         let text = fs::read_to_string(self.folder.join(PROGRESS_FILE)).unwrap_or_default();
-        // A file that is being written lacks its end, and is left for the next time.
-        let lines = text.strip_suffix('\n').and_then(|text| text.split_once('\n'));
-        let Some((fraction, counts)) = lines else { return };
-        // Digits of a fraction below 1 behind the point, nine of them.
-        let billionths = match fraction.split_once('.') {
-            Some(("0", digits)) => digits.parse().ok(),
-            Some(_) => Some(1_000_000_000),
-            None => None,
-        };
+        let Some((billionths, counts)) = progress_in(&text) else { return };
         if let Some(billionths) = billionths {
             control.report(billionths, 1_000_000_000);
         }
@@ -283,6 +294,20 @@ impl Drop for Instance {
         drop(self.reaper.take());
         let _ = self.child.wait();
     }
+}
+
+/// Billionths of the experiment that have passed, if they are a number, and counts; `None` for a file that is being
+/// written.
+fn progress_in(text: &str) -> Option<(Option<u64>, &str)> {
+    // A file that is being written lacks its end, and is left for the next time.
+    let (fraction, counts) = text.strip_suffix('\n')?.split_once('\n')?;
+    // Digits of a fraction below 1 behind the point, nine of them.
+    let billionths = match fraction.split_once('.') {
+        Some(("0", digits)) => digits.parse().ok(),
+        Some(_) => Some(1_000_000_000),
+        None => None,
+    };
+    Some((billionths, counts))
 }
 
 /// The folder of an instance, removed when dropped.
@@ -350,5 +375,36 @@ fn hint(panic: &str) -> &'static str {
         "; is the worker of this installation there? build it again with `make build`"
     } else {
         ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_a_fraction_and_counts() {
+        assert_eq!(progress_in("0.250000000\n{}\n"), Some((Some(250_000_000), "{}")));
+        assert_eq!(progress_in("0.000000001\n\n"), Some((Some(1), "")));
+        assert_eq!(progress_in("1.000000000\n\n"), Some((Some(1_000_000_000), "")));
+    }
+
+    #[test]
+    fn unfinished_progress_is_left_for_later() {
+        for text in ["", "0.25", "0.250000000\n", "0.250000000\n{\"groups\":["] {
+            assert_eq!(progress_in(text), None, "{text:?}");
+        }
+        assert_eq!(progress_in("soon\n{}\n"), Some((None, "{}")));
+        assert_eq!(progress_in("0.soon\n{}\n"), Some((None, "{}")));
+    }
+
+    #[test]
+    fn panics_without_memory_name_the_remedy() {
+        assert!(
+            hint("Out of memory: system-wide panic_on_oom is enabled")
+                .contains("fewer connections")
+        );
+        assert!(hint("Attempted to kill init! exitcode=0x0").contains("make build"));
+        assert_eq!(hint("stack is corrupted"), "");
     }
 }

@@ -39,7 +39,10 @@ const SETTLING_TIME: Span = Span::from_secs(10);
 const REPORTS: u32 = 100;
 
 /// Parameters of the whole kernel, which depend on its memory otherwise: instances of all sizes behave alike.
-const PARAMETERS: [(&str, &str); 3] = [
+///
+/// Without memory an instance ends at once: a host that the kernel had chosen and killed would leave a run that waits.
+const PARAMETERS: [(&str, &str); 4] = [
+    ("vm.panic_on_oom", "1"),
     ("net.ipv4.tcp_mem", "1048576 1048576 1048576"),
     ("net.ipv4.udp_mem", "1048576 1048576 1048576"),
     ("net.ipv4.tcp_max_orphans", "65536"),

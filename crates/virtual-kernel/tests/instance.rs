@@ -1,8 +1,11 @@
 //! Instances of a kernel that `fairwind kernel build` has made; skipped with a printed reason where there is none.
 
 use fairwind_assembly::Control;
+use fairwind_scenario::Document;
 use fairwind_units::Span;
-use fairwind_virtual_kernel::{Answer, InstanceError, ScriptTask, Task, VirtualKernel};
+use fairwind_virtual_kernel::{
+    Answer, InstanceError, ProgramTask, ScriptTask, Task, VirtualKernel,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +25,8 @@ fn kernel() -> Option<VirtualKernel> {
         eprintln!("skipped: no kernel for virtual time is built (fairwind kernel build 6.12)");
         return None;
     };
-    Some(VirtualKernel { program, worker: env!("CARGO_BIN_EXE_fairwind-worker").into() })
+    let worker = env!("CARGO_BIN_EXE_fairwind-worker").into();
+    Some(VirtualKernel { program, worker, memory_bytes: None })
 }
 
 fn script(text: &str) -> Task {
@@ -75,9 +79,51 @@ fn cancelled_instance_ends_at_once() {
 #[test]
 fn program_that_is_no_kernel_is_reported_with_its_end() {
     let parent = tempfile::tempdir().expect("a folder");
-    let kernel = VirtualKernel { program: "/bin/false".into(), worker: "/bin/true".into() };
+    let (program, worker) = ("/bin/false".into(), "/bin/true".into());
+    let kernel = VirtualKernel { program, worker, memory_bytes: None };
     let folder = parent.path().join("instance");
     let answer = kernel.perform(Task::Check(Vec::new()), 1, &folder, &Control::default());
     let error = answer.expect_err("it is no kernel").to_string();
     assert!(error.contains("ended without a result (exit status: 1)"), "{error}");
+}
+
+/// A program that takes memory until there is no more.
+fn hungry() -> Task {
+    let text = "name = \"hungry\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n\
+                [[flows]]\nname = \"one\"\nworkload = { kind = \"greedy\" }\n";
+    let document = Document::parse("hungry.toml", text).expect("a scenario");
+    let experiment = document.experiment(&document.grid().expect("a grid")[0]);
+    Task::Program(ProgramTask {
+        experiment_json: serde_json::to_string(&experiment.expect("an experiment")).expect("JSON"),
+        seed: 1,
+        program: ["tail", "/dev/zero"].map(str::to_owned).to_vec(),
+        outside: Vec::new(),
+        directory: "/".to_owned(),
+        report: None,
+    })
+}
+
+#[test]
+fn instance_out_of_memory_ends_with_a_hint() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let kernel = VirtualKernel { memory_bytes: Some(96 << 20), ..kernel };
+    let folder = parent.path().join("instance");
+    let answer = kernel.perform(hungry(), 1, &folder, &Control::default());
+    let error = answer.expect_err("its memory is small");
+    assert!(matches!(error, InstanceError::Panic { .. }), "{error}");
+    assert!(error.to_string().contains("too little memory"), "{error}");
+    assert!(!folder.exists());
+}
+
+#[test]
+fn kernel_that_cannot_boot_is_quoted() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let kernel = VirtualKernel { memory_bytes: Some(2 << 20), ..kernel };
+    let folder = parent.path().join("instance");
+    let answer = kernel.perform(Task::Check(Vec::new()), 1, &folder, &Control::default());
+    let error = answer.expect_err("there is hardly any memory").to_string();
+    println!("{error}");
+    assert!(error.contains("memory"), "{error}");
 }

@@ -19,6 +19,11 @@ pub fn commands(queue: &Qdisc, device: &str) -> Vec<String> {
     printer.lines
 }
 
+/// A discipline and its parameters, without what it holds, in the words of `tc`.
+pub fn discipline(queue: &Qdisc) -> String {
+    format!("{}{}", queue.name(), parameters(queue, 1))
+}
+
 struct Printer<'d> {
     device: &'d str,
     lines: Vec<String>,
