@@ -54,8 +54,9 @@ routers: ours, with the disciplines of the simulator, and the kernel's own (`pat
 
 Every packet is earlier behind htb by its own serialisation time, 2.4 ms for 1500 bytes at 5 Mbit/s,
 because htb lets a packet go when its tokens allow, and our link delivers it when its last bit is
-sent. Random numbers differ between the routers, so runs of one seed are alike only as far as their
-start times are.
+sent. After a pause htb's bucket, which has to hold one packet, lets one more pass at once. So
+latencies are one or two packet times shorter. Random numbers differ between the routers, so runs of
+one seed are alike only as far as their start times are.
 
 A row is within if the whole 95 % interval of its difference lies within the
 [tolerance](validity.md), apart if no part of it does.
@@ -218,16 +219,21 @@ def _details(
         cells = [row.name, measure_in_words(row), *values, difference_in_words(row)]
         yield line([*cells, row.verdict.value])
     yield ""
-    texts = [_reason(reasons, row) for row in rows if row.verdict is Verdict.APART]
+    texts = [text for row in rows if (text := _reason(reasons, row))]
     yield from (f"- {text[0].upper()}{text[1:].rstrip('.')}." for text in dict.fromkeys(texts))
     if texts:
         yield ""
 
 
-def _reason(reasons: Mapping[str, str], row: Agreement) -> str:
+def _reason(reasons: Mapping[str, str], row: Agreement) -> str | None:
+    """Give the reason of a row that is not within; what is undecided may be chance."""
+    if row.verdict is Verdict.WITHIN:
+        return None
     keys = (f"{row.name}.{row.measure}", row.measure, "all")
-    found = (reasons[key] for key in keys if key in reasons)
-    return next(found, f"the reason of {title_of(row.measure)} of {row.name} is not known")
+    found = next((reasons[key] for key in keys if key in reasons), None)
+    if found is None and row.verdict is Verdict.APART:
+        return f"the reason of {title_of(row.measure)} of {row.name} is not known"
+    return found
 
 
 if __name__ == "__main__":

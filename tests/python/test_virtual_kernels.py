@@ -132,14 +132,14 @@ QUEUES = {
 @pytest.mark.parametrize("discipline", QUEUES)
 def test_kernel_router_carries_as_much_as_ours(discipline, tmp_path):
     results = run_with_router(KERNELS[0].name, QUEUES[discipline], ("user", "kernel"), tmp_path)
-    queues = results.queues.filter(pl.col("queue") == "bottleneck").sort("path.router")
-    assert queues["path.router"].to_list() == ["kernel", "user"]
-    theirs, ours = results.groups.filter(pl.col("group") == "greedy").sort("path.router").to_dicts()
+    queues = results.queues.filter(pl.col("queue") == "bottleneck").sort("path_router")
+    assert queues["path_router"].to_list() == ["kernel", "user"]
+    theirs, ours = results.groups.filter(pl.col("group") == "greedy").sort("path_router").to_dicts()
     goodputs = [one["goodput_bits_per_second"] for one in (ours, theirs)]
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.05)
     assert results.lateness["events_missed"].to_list() == [0, 0]
     # Each drop is seen once: as a packet that did not arrive, and at the queue.
-    lost = results.groups.filter(pl.col("path.router") == "kernel")["packets_lost"].sum()
+    lost = results.groups.filter(pl.col("path_router") == "kernel")["packets_lost"].sum()
     assert lost == queues["drops_packets"][0]
     assert queues["drops_packets"].min() > 0
     backlogs = queues["backlog_mean_packets"]
@@ -165,7 +165,9 @@ def test_kernel_router_works_on_every_kernel(kernel, tmp_path):
 
 def test_kernel_router_counts_losses_of_netem_and_marks(kernel, tmp_path):
     path = tmp_path / "lossy.toml"
-    text = SCENARIO.format(seconds=10).replace('"pfifo", limit = "20 packets"', '"codel", ecn = true')
+    text = SCENARIO.format(seconds=10).replace(
+        '"pfifo", limit = "20 packets"', '"codel", ecn = true'
+    )
     path.write_text(text.replace("[path]", '[path]\nrouter = "kernel"\nloss = "1%"'))
     settings = {"flows.greedy.tcp.ecn": "classic"}
     results = package.load(path).with_settings(settings).run(on=kernel, out=tmp_path / "run")

@@ -25,6 +25,10 @@ const MEMORY_BYTES_OF_PROGRAMS: u64 = 2 << 30;
 const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
 /// The longest time without a look at progress and cancellation.
 const GLANCE: Span = Span::from_millis(100);
+/// The folder of an instance, as its first process finds it before it mounts anything: the working directory of the
+/// kernel's process. The kernel stirs its command line into its random numbers, so that no name may stand there that
+/// changes from run to run.
+const OWN_FOLDER: &str = "/proc/self/cwd";
 /// Where a kernel's memory is, if there is room; it is an unlinked file.
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -150,9 +154,11 @@ impl VirtualKernel {
 
     fn command(&self, folder: &Path, seed: u64, memory: u64) -> Result<Command, InstanceError> {
         let home = std::path::absolute(folder).map_err(at(folder))?;
-        let (folder, worker) = (quoted(folder)?, quoted(&self.worker)?);
-        let mut command = Command::new(&self.program);
+        let worker = quoted(&self.worker)?;
+        let program = std::path::absolute(&self.program).map_err(at(&self.program))?;
+        let mut command = Command::new(program);
         command
+            .current_dir(&home)
             .arg(format!("mem={}M", memory >> 20))
             .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"])
             .args(["con=null", "con0=null,fd:1", "quiet", "panic=-1"])
@@ -160,7 +166,7 @@ impl VirtualKernel {
             .arg(format!("time-travel-start={FIRST_WALL_CLOCK}"))
             .arg(format!("init={worker}"))
             .arg(format!("PATH={PATH}"))
-            .arg(format!("{FOLDER_VARIABLE}={folder}"))
+            .arg(format!("{FOLDER_VARIABLE}={OWN_FOLDER}"))
             .arg(format!("{SEED_VARIABLE}={seed}"))
             .env_clear()
             .env("PATH", PATH)
@@ -169,7 +175,8 @@ impl VirtualKernel {
             .env("TMPDIR", memory_folder(memory))
             .env(SEED_VARIABLE, seed.to_string())
             .stdin(Stdio::null())
-            .stderr(Stdio::null());
+            // Before it has a console, the kernel complains here.
+            .stderr(Console::input(folder).map_err(at(folder))?);
         linux::bind_to_thread(&mut command);
         Ok(command)
     }
