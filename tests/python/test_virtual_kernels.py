@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -234,6 +235,33 @@ def test_killed_instance_fails_its_run_only(kernel, tmp_path):
     _, error = process.communicate(timeout=30)
     assert process.returncode == 2
     assert "ended without a result" in str(error)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk can only be mounted by root")
+def test_full_disk_keeps_finished_runs(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=True)
+    try:
+        (disk / "ballast").write_bytes(bytes(2_600_000))
+        path = tmp_path / "eight.toml"
+        path.write_text(SCENARIO.format(seconds=4) + "\n[sweep]\nrepeat = 8\n")
+        before = set(instances())
+        command = ("run", path, "--on", KERNELS[0].name, "--out", "disk/run", "--jobs", "1")
+        code, _, error = fairwind(*command, cwd=tmp_path)
+        assert code == 2, error
+        assert "the disk is full: disk/run could not be written" in error
+        assert "run the same command again to continue" in error
+        finished = {cell.name for cell in (disk / "run" / "cells").iterdir()}
+        assert 1 <= len(finished) < 8
+        assert not any(name.startswith(".tmp-") for name in finished)
+        assert _becomes(lambda: not set(instances()) - before)
+        (disk / "ballast").unlink()
+        code, _, error = fairwind(*command, cwd=tmp_path)
+        assert code == 0, error
+        assert f"{len(finished)} of them resumed" in error
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_unknown_kernel_names_the_build_command(scenario, tmp_path):
