@@ -4,7 +4,7 @@ use fairwind_assembly::Control;
 use fairwind_scenario::Document;
 use fairwind_units::Span;
 use fairwind_virtual_kernel::{
-    Answer, InstanceError, ProgramTask, ScriptTask, Task, VirtualKernel,
+    Answer, ExperimentTask, InstanceError, ProgramTask, ScriptTask, Task, VirtualKernel,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,14 +87,43 @@ fn program_that_is_no_kernel_is_reported_with_its_end() {
     assert!(error.contains("ended without a result (exit status: 1)"), "{error}");
 }
 
+fn experiment(path: &str) -> String {
+    let text = format!(
+        "name = \"small\"\nduration = \"5 s\"\n[path]\nrate = \"2 Mbit/s\"\nrtt = \"20 ms\"\n{path}\n\
+         [[flows]]\nname = \"one\"\ncount = 2\nworkload = {{ kind = \"greedy\" }}\n"
+    );
+    let document = Document::parse("small.toml", &text).expect("a scenario");
+    let experiment = document.experiment(&document.grid().expect("a grid")[0]);
+    serde_json::to_string(&experiment.expect("an experiment")).expect("JSON")
+}
+
+/// Which flows share a bucket of the kernel's fq_codel depends on its random numbers.
+#[test]
+fn name_of_the_folder_changes_no_result() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let captures = parent.path().display().to_string();
+    let path = "router = \"kernel\"\nqueue = { discipline = \"fq_codel\", flows = 2 }";
+    let run = |folder: &str| {
+        let experiment_json = experiment(path);
+        let experiment = ExperimentTask { experiment_json, controls: Vec::new() };
+        let task = Task::Run { experiment, seed: 1, captures: captures.clone() };
+        let answer = kernel.perform(task, 1, &parent.path().join(folder), &Control::default());
+        match answer.expect("an answer") {
+            Answer::Ran(ran) => ran.tables,
+            other => panic!("another answer: {other:?}"),
+        }
+    };
+    let first = run("one");
+    for folder in ["two", "a longer name"] {
+        assert!(run(folder) == first, "{folder}");
+    }
+}
+
 /// A program that takes memory until there is no more.
 fn hungry() -> Task {
-    let text = "name = \"hungry\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n\
-                [[flows]]\nname = \"one\"\nworkload = { kind = \"greedy\" }\n";
-    let document = Document::parse("hungry.toml", text).expect("a scenario");
-    let experiment = document.experiment(&document.grid().expect("a grid")[0]);
     Task::Program(ProgramTask {
-        experiment_json: serde_json::to_string(&experiment.expect("an experiment")).expect("JSON"),
+        experiment_json: experiment(""),
         seed: 1,
         program: ["tail", "/dev/zero"].map(str::to_owned).to_vec(),
         outside: Vec::new(),
