@@ -38,7 +38,9 @@ impl Header {
         let behind = head.get(length..).unwrap_or_default();
         let mut kept = fixed;
         // Type of service, time to live, checksum.
-        [1, 8, 10, 11].iter().for_each(|&place| kept[place] = 0);
+        for place in [1, 8, 10, 11] {
+            kept[place] = 0;
+        }
         let destination = Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]);
         Some(Self {
             destination: destination.into(),
@@ -53,7 +55,9 @@ impl Header {
         let behind = &head[IPV6_BYTES..];
         let mut kept = fixed;
         // Traffic class, with four bits of the flow label, and hop limit.
-        [0, 1, 7].iter().for_each(|&place| kept[place] = 0);
+        for place in [0, 1, 7] {
+            kept[place] = 0;
+        }
         let destination: [u8; 16] = fixed[24..].try_into().ok()?;
         Some(Self {
             destination: Ipv6Addr::from(destination).into(),
@@ -92,7 +96,9 @@ mod tests {
     #[test]
     fn router_and_mark_change_no_identity() {
         let change = |head: &mut Vec<u8>, places: &[(usize, u8)]| {
-            places.iter().for_each(|&(place, value)| head[place] = value);
+            for &(place, value) in places {
+                head[place] = value;
+            }
         };
         for (head, forwarded) in
             [(v4(), [(1, 0b11), (8, 63), (10, 1)]), (v6(), [(1, 0x30), (7, 63), (7, 63)])]

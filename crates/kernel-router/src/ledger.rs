@@ -111,7 +111,7 @@ impl<T: Copy> Ledger<T> {
         let before = passed.len() - 1;
         for (number, one) in passed.into_iter().enumerate() {
             if number < before {
-                self.drop_out(one, place);
+                self.drop_out(&one, place);
                 continue;
             }
             let waited = place.0.saturating_since(one.at);
@@ -130,7 +130,7 @@ impl<T: Copy> Ledger<T> {
     }
 
     /// One is gone at `place` at the latest.
-    fn drop_out(&mut self, one: Waiting<T>, place: Place) {
+    fn drop_out(&mut self, one: &Waiting<T>, place: Place) {
         if one.is_accepted {
             let waited = place.0.saturating_since(one.at);
             self.events.push((place, QueueEvent::Dropped { waited }, one.content));
@@ -190,7 +190,9 @@ impl<T: Copy> Ledger<T> {
             let (dropped, kept): (VecDeque<_>, VecDeque<_>) =
                 line.drain(..).partition(|one| gone.contains(&(one.at, one.order)));
             *line = kept;
-            dropped.into_iter().for_each(|one| self.drop_out(one, place));
+            for one in &dropped {
+                self.drop_out(one, place);
+            }
         }
         lines.retain(|_, line| !line.is_empty());
         self.waiting = lines;

@@ -105,10 +105,10 @@ impl PathObserver {
         while !control.is_stopped() {
             let until = match watch {
                 PathWatch::Programs(watch, points) => watch.read(GLANCE, |at, event| {
-                    translator.on_event(control, at, (points, flows), &event)
+                    translator.on_event(control, at, (points, flows), &event);
                 })?,
                 PathWatch::Sockets(watch) => watch.read(glance, flows, |at, event| {
-                    translator.on_path_event(control, at, event)
+                    translator.on_path_event(control, at, event);
                 })?,
             };
             translator.observations.advance(control.time_of(until));
@@ -117,7 +117,7 @@ impl PathObserver {
         match watch {
             PathWatch::Programs(watch, points) => {
                 watch.finish(|at, event| {
-                    translator.on_event(control, at, (points, flows), &event)
+                    translator.on_event(control, at, (points, flows), &event);
                 })?;
             }
             PathWatch::Sockets(watch) => {

@@ -152,7 +152,7 @@ mod tests {
         let mut printed = Printed::create(&folder.path().join("out")).unwrap();
         let (reader, writer) = pipe().unwrap();
         drop(reader);
-        printed.written.write_all(&[7; 200_000]).unwrap();
+        printed.written.write_all(&vec![7; 200_000]).unwrap();
         printed.pass_on(&writer);
         assert!(!printed.is_stalled);
         assert_eq!(printed.passed, 200_000);

@@ -97,7 +97,7 @@ fn experiment(path: &str) -> String {
     serde_json::to_string(&experiment.expect("an experiment")).expect("JSON")
 }
 
-/// Which flows share a bucket of the kernel's fq_codel depends on its random numbers.
+/// Which flows share a bucket of the kernel's `fq_codel` depends on its random numbers.
 #[test]
 fn name_of_the_folder_changes_no_result() {
     let Some(kernel) = kernel() else { return };
