@@ -25,6 +25,8 @@ FEATURES := $(VENV)/.features
 STUDIES_INSTALLED := $(VENV)/.studies
 # The first process of kernels in virtual time; it loads no eBPF programs.
 WORKER := python/fairwind/kernels/worker/fairwind-worker
+# What editors and type checkers read of the scenario's schema.
+TYPES := python/fairwind/scenario/typed.pyi
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -name build.rs -o -path '*/bpf/*' -o -path '*/src/*' -name '*.rs')
 # eBPF programs are compiled where there is what that needs; found out when a recipe runs.
 EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
@@ -32,7 +34,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,12 +48,15 @@ $(INSTALLED): requirements.lock tools/prerequisites.sh
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	touch $@
 
-build: $(BUILT) $(WORKER) $(STUDIES_INSTALLED) ## compile the core, install the command `fairwind` and the studies into .venv
+build: $(BUILT) $(TYPES) $(WORKER) $(STUDIES_INSTALLED) ## compile the core, install the command `fairwind` and the studies into .venv
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
 $(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
+
+$(TYPES): $(BUILT) tools/typed_settings.py python/fairwind/scenario/schema_types.py
+	$(BIN)/python tools/typed_settings.py
 
 $(WORKER): $(RUST_SOURCES)
 	cargo build --release --locked -p fairwind-virtual-kernel --bin fairwind-worker
@@ -123,7 +128,7 @@ lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --keep-going $(TESTBED_FEATURES) -- -D warnings
 
-lint-python: $(INSTALLED)
+lint-python: $(TYPES)
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy --strict python studies tools
@@ -170,6 +175,10 @@ bench-analyse: build ## time the analyser beside tcptrace, on a simulated captur
 	cargo build --release --locked -p fairwind-analyse --example analyse_speed
 	$(BIN)/python tools/bench_analyse.py $(BIN)/fairwind
 
+bench-peers: build ## time simulator and analyser beside ns-2 and tcptrace, and write docs/performance.md (root installs them)
+	cargo build --release --locked -p fairwind-simulation -p fairwind-analyse --example benchmark --example analyse_speed
+	$(BIN)/python tools/bench_peers.py
+
 bench-testbed: ## measure delays, rates and the highest packet rate of the real-time router (root, minutes)
 	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate
 	$${CARGO_TARGET_DIR:-target}/release/examples/accuracy
@@ -187,15 +196,13 @@ bench-windows: ## measure the kernel's cost of remembered windows, per call (roo
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py
-	$(BIN)/python tools/typed_settings.py
 
 docs-check: docs-rust build ## fail if a page of docs/reference/ is out of date
 	$(BIN)/python tools/reference.py --check
-	$(BIN)/python tools/typed_settings.py --check
 
 docs-rust:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked
 
 clean: ## remove all build products, but no runs except the demo's
-	rm -rf $(VENV) $(dir $(WORKER)) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(dir $(WORKER)) $(TYPES) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	cargo clean

@@ -45,11 +45,11 @@ def captures(fairwind: str) -> tuple[Path, Path]:
     return files
 
 
-def tcptrace() -> str | None:
-    """Return the path of tcptrace, installed if that is possible."""
-    if shutil.which("tcptrace") is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "--quiet", "--yes", "tcptrace"], check=False)
-    return shutil.which("tcptrace")
+def installed(program: str, package: str) -> str | None:
+    """Return the path of a program, installed from Debian if that is possible."""
+    if shutil.which(program) is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "install", "--quiet", "--yes", package], check=False)
+    return shutil.which(program)
 
 
 def analyse(*files: Path) -> tuple[int, float]:
@@ -78,7 +78,7 @@ def cpu_of_children() -> float:
 def main() -> int:
     """Time both, print medians and what was asked for."""
     sender, receiver = captures(sys.argv[1] if len(sys.argv) > 1 else "fairwind")
-    other = tcptrace()
+    other = installed("tcptrace", "tcptrace")
     alone, joined, others = [], [], []
     packets, _ = analyse(sender)
     for _ in range(ROUNDS):

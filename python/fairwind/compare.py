@@ -14,9 +14,10 @@ over all rows that are compared together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
+from fairwind.folder.looks import read_looks
 from fairwind.folder.manifest import Manifest
 from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.results.summary import header_of, scaled_units
+from fairwind.results.summary import header_of, is_known, scaled_units
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
@@ -49,127 +51,226 @@ METHOD_IN_WORDS = (
 """How estimate, interval and p value of all rows are found."""
 
 
-def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl.DataFrame:
-    """Compare what two runs measured, cell by cell.
-
-    Parameters
-    ----------
-    a, b : Results
-        Differences are B less A.
-    measures : sequence of str, optional
-        Numeric columns of the tables of groups, queues or fairness; the main ones if not given.
-
-    Returns
-    -------
-    DataFrame
-        One row per cell settings, thing (``table`` and ``name``: a group, a queue, ...) and
-        measure: ``mean_a``, ``mean_b``, ``difference`` (of the means), ``low``, ``high`` (95 %
-        interval), all in the unit that the measure's name ends in; ``relative_ratio`` (B over A,
-        less 1) with ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` (two-sided, of
-        no difference), ``holm_p_value`` (the same, corrected for the number of rows), ``method``
-        (``log ratio`` or ``difference``), ``pairs`` (0 if compared as independent), ``samples_a``
-        and ``samples_b``. Interval and p values are missing where all pairs differ by the same
-        amount or ratio, and where one replicate tells of no spread.
-
-    Raises
-    ------
-    FairwindError
-        If the runs have no cell and group in common, or lack a measure.
-    """
-    return frame_of(contrasts_between(a, b, measures))
-
-
-def contrasts_between(
-    a: Results, b: Results, measures: Sequence[str] | None = None
-) -> list[Labelled]:
-    """Give the contrasts that `compare` makes a frame of, each with its labels."""
-    axes = _shared_axes(a, b)
-    tables = [(subject, rows_of(a, subject), rows_of(b, subject)) for subject in SUBJECTS]
-    _refuse_unknown(measures or (), tables)
-    is_paired = are_paired(a, b)
-    rows = [
-        row
-        for subject, of_a, of_b in tables
-        if of_a.width and of_b.width
-        for row in _contrasts(subject, axes, (of_a, of_b), measures or (), is_paired=is_paired)
-    ]
-    if not rows:
-        raise FairwindError(
-            f"{a.folder} and {b.folder} have no cell and group in common",
-            "compare runs of scenarios with the same settings and group names",
-        )
-    return rows
-
-
-def compare_by(results: Results, by: str, measures: Sequence[str] | None = None) -> pl.DataFrame:
-    """Compare, within one run, every value of an axis with its first one.
-
-    Parameters
-    ----------
-    by : str
-        The axis: its name in the scenario, the last part of it, or its column in the tables.
-    measures : sequence of str, optional
-        As in `compare`.
-
-    Returns
-    -------
-    DataFrame
-        As `compare` gives it: A is the first value, B the one in the axis's own column, which
-        stands behind those of the other axes.
-
-    Raises
-    ------
-    FairwindError
-        If there is no such axis, it has one value only, or a measure is missing.
-    """
-    return frame_of(contrasts_along(results, by, measures))
-
-
-def contrasts_along(
-    results: Results, by: str, measures: Sequence[str] | None = None
-) -> list[Labelled]:
-    """Give the contrasts that `compare_by` makes a frame of, each with its labels."""
-    axis = axis_named(results, by)
-    if len(axis.labels) < 2:
-        raise FairwindError(
-            f"{axis.name} has one value only, {axis.labels[0]}", "compare along another axis"
-        )
-    others = [one.column for one in results.manifest.plan.axes if one is not axis]
-    reference, *values = axis.values
-    split = [(subject, _by_value(rows_of(results, subject), axis)) for subject in SUBJECTS]
-    tables = [
-        (subject, value, parts[reference], parts[value])
-        for value in values
-        for subject, parts in split
-        if value in parts and reference in parts
-    ]
-    _refuse_unknown(measures or (), [(subject, a, b) for subject, _, a, b in tables])
-    is_paired = not results.manifest.is_real_time
-    rows = [
-        ({name: labels[name] for name in others} | {axis.column: value} | labels, found)
-        for subject, value, a, b in tables
-        for labels, found in _contrasts(
-            subject, others, (a, b), measures or (), is_paired=is_paired
-        )
-    ]
-    if not rows:
-        raise FairwindError(
-            f"nothing was measured with {axis.name} = {reference} and another value",
-            f"look at failures with `fairwind show {results.folder}`",
-        )
-    return rows
-
-
-def comparison(
-    a: Results, b: Results | None, *, by: str | None, measures: Sequence[str] | None
+def compare(
+    a: Results,
+    b: Results | None = None,
+    *,
+    by: str | None = None,
+    measures: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Compare two runs, or the values of an axis of one; see `Results.compare`."""
-    if (b is None) == (by is None):
-        raise FairwindError(
-            "a comparison needs another run, or an axis of this one, and not both",
-            "compare(other), or compare(by=AXIS)",
+    return frame_of(Comparison(a, b, by).contrasts(measures))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Rows about one kind of thing on two sides.
+
+    Attributes
+    ----------
+    place : dict
+        The value of the axis on side B, by its column; empty of two runs.
+    """
+
+    subject: Subject
+    place: dict[str, Any]
+    a: pl.DataFrame
+    b: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Rows of one thing in one cell on two sides, one for each seed.
+
+    Attributes
+    ----------
+    labels : dict
+        Values of the axes by column, ``table`` and ``name``.
+    """
+
+    labels: dict[str, Any]
+    a: pl.DataFrame
+    b: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs, cell by cell, or the values of an axis of one run with its first value.
+
+    Attributes
+    ----------
+    a : Results
+    b : Results, optional
+        The other run; None for values of an axis of one.
+    by : str, optional
+        That axis: its name in the scenario, the last part of it, or its column in the tables.
+
+    Raises
+    ------
+    FairwindError
+        If both or neither are given, or there is no such axis with several values.
+    """
+
+    a: Results
+    b: Results | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        if (self.b is None) == (self.by is None):
+            raise FairwindError(
+                "a comparison needs another run, or an axis of this one, and not both",
+                "compare(other), or compare(by=AXIS)",
+            )
+        if self.axis is not None and len(self.axis.labels) < 2:
+            raise FairwindError(
+                f"{self.axis.name} has one value only, {self.axis.labels[0]}",
+                "compare along another axis",
+            )
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """The axis with the values that are compared; None of two runs."""
+        return None if self.by is None else axis_named(self.a, self.by)
+
+    @property
+    def runs(self) -> list[Results]:
+        """The runs that are compared."""
+        return [self.a] if self.b is None else [self.a, self.b]
+
+    @property
+    def looks(self) -> int:
+        """How often the runs were looked at while seeds were added."""
+        return max(len(read_looks(one.folder)) for one in self.runs)
+
+    @property
+    def name(self) -> str:
+        """What is compared, in words."""
+        end = f" by {self.by}" if self.b is None else f" and {self.b.folder}"
+        return f"{self.a.folder}{end}"
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether replicates of the same seed are pairs: in virtual time only."""
+        return not any(one.manifest.is_real_time for one in self.runs)
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """Columns of the axes that have the same value on both sides."""
+        axes = [[axis.column for axis in one.manifest.plan.axes] for one in self.runs]
+        if self.axis is not None:
+            return [name for name in axes[0] if name != self.axis.column]
+        if set(axes[0]) != set(axes[1]):
+            sweeps = (
+                f"{one.folder} sweeps {', '.join(columns) or 'nothing'}"
+                for one, columns in zip(self.runs, axes, strict=True)
+            )
+            raise FairwindError(
+                f"the grids differ: {', '.join(sweeps)}", "compare runs with the same axes"
+            )
+        return axes[0]
+
+    def tables(self, subjects: Sequence[Subject] = SUBJECTS) -> list[Tables]:
+        """Give the tables of both sides that have any rows."""
+        rows = {one: [rows_of(run, one) for run in self.runs] for one in subjects}
+        if self.axis is None:
+            found = [Tables(subject, {}, *both) for subject, both in rows.items()]
+        else:
+            column, values = self.axis.column, self.axis.values
+            parts = {
+                one: {key: part for (key,), part in _parts(frame, [column])}
+                for one, (frame,) in rows.items()
+                if frame.width
+            }
+            none = pl.DataFrame()
+            found = [
+                Tables(one, {column: value}, of.get(values[0], none), of.get(value, none))
+                for value in values[1:]
+                for one, of in parts.items()
+            ]
+        return [one for one in found if one.a.width and one.b.width]
+
+    def pairs(self, tables: Tables) -> Iterator[Pair]:
+        """Give the rows of each thing in every cell that both sides have."""
+        keys = [*self.axes, tables.subject.column]
+        parts_b = dict(_parts(tables.b, keys))
+        for key, part in _parts(tables.a, keys):
+            if key in parts_b:
+                axes = dict(zip(self.axes, key, strict=False)) | tables.place
+                labels = axes | {"table": tables.subject.table, "name": key[-1]}
+                yield Pair(labels, part, parts_b[key])
+
+    def contrasts(self, measures: Sequence[str] | None = None) -> list[Labelled]:
+        """Compare measures of everything; the parameter is that of `Results.compare`.
+
+        Raises
+        ------
+        FairwindError
+            If both sides have no cell and group in common, or lack a measure.
+        """
+        all_tables = self.tables()
+        if measures:
+            _refuse_unknown(measures, all_tables)
+        found = [
+            (
+                pair.labels | {"measure": name},
+                contrast(pair.a, pair.b, name, is_paired=self.is_paired),
+            )
+            for tables in all_tables
+            for names in [_known(measures or tables.subject.measures, tables)]
+            for pair in self.pairs(tables)
+            for name in names
+            # A measure may be that of other groups, as the response time is of requests.
+            if is_known(pair.a, name) or is_known(pair.b, name)
+        ]
+        if not found:
+            raise self._nothing_in_common()
+        return found
+
+    def _nothing_in_common(self) -> FairwindError:
+        if self.axis is None:
+            return FairwindError(
+                f"{' and '.join(str(one.folder) for one in self.runs)} have no cell and group in "
+                "common",
+                "compare runs of scenarios with the same settings and group names",
+            )
+        return FairwindError(
+            f"nothing was measured with {self.axis.name} = {self.axis.values[0]} and another value",
+            f"look at failures with `fairwind show {self.a.folder}`",
         )
-    return compare_by(a, by, measures) if by is not None else compare(a, b or a, measures)
+
+    def head(self) -> list[str]:
+        """Describe the comparison in lines: runs or values, method, different scenario keys."""
+        made_by = [f"{one.folder}: {_made_by(one.manifest)}" for one in self.runs]
+        if self.axis is not None:
+            first, *others = self.axis.labels
+            values = f"A: {self.axis.name} = {first}; B: {', '.join(others)}"
+            return [*made_by, values, self._method, METHOD_IN_WORDS]
+        sides = [f"A: {made_by[0]}", f"B: {made_by[1]}", self._method, METHOD_IN_WORDS]
+        return [*sides, *_settings(*(one.manifest for one in self.runs)), *self._left_out()]
+
+    def _left_out(self) -> list[str]:
+        """Name the main measures that one run does not have, as a capture of one side."""
+        names = [
+            name
+            for one in self.tables()
+            for name in one.subject.measures
+            if is_known(one.a, name) != is_known(one.b, name)
+        ]
+        if not names:
+            return []
+        return [f"left out, since one of them does not know it: {', '.join(names)}"]
+
+    @property
+    def _method(self) -> str:
+        if not self.is_paired:
+            return (
+                "runs are compared as independent samples (Welch): in real time a seed does not "
+                "decide what happens to each packet"
+            )
+        if set.intersection(*(set(one.manifest.plan.seeds) for one in self.runs)):
+            return "runs of the same seed are compared in pairs"
+        return "runs are compared as independent samples (Welch): they have no seed in common"
 
 
 def axis_named(results: Results, name: str) -> Axis:
@@ -181,7 +282,8 @@ def axis_named(results: Results, name: str) -> Axis:
         If there is none, or several that end in this.
     """
     axes = results.manifest.plan.axes
-    found = [axis for axis in axes if name in (axis.name, axis.column)]
+    found = [axis for axis in axes if axis.name == name]
+    found = found or [axis for axis in axes if axis.column == name]
     found = found or [axis for axis in axes if axis.name.endswith(f".{name}")]
     if len(found) == 1:
         return found[0]
@@ -192,13 +294,6 @@ def axis_named(results: Results, name: str) -> Axis:
         f"{results.folder} has no axis {name!r}",
         f"there is {names}" if names else "the run has no axis; compare it with another run",
     )
-
-
-def _by_value(rows: pl.DataFrame, axis: Axis) -> dict[object, pl.DataFrame]:
-    """Split a table by the values of an axis."""
-    if not rows.width:
-        return {}
-    return {key[0]: part for key, part in _parts(rows, [axis.column])}
 
 
 def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:
@@ -212,79 +307,16 @@ def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:
     return frame.insert_column(frame.columns.index("p_value") + 1, corrected)
 
 
-def are_paired(a: Results, b: Results) -> bool:
-    """Return whether replicates of the same seed are pairs: in virtual time only."""
-    return not (a.manifest.is_real_time or b.manifest.is_real_time)
+def _known(names: Sequence[str], tables: Tables) -> list[str]:
+    return [name for name in names if is_known(tables.a, name) and is_known(tables.b, name)]
 
 
-def unknown_measures(a: Results, b: Results) -> list[str]:
-    """Give the main measures that one of two runs has and the other does not know.
-
-    What nobody watched has no value: a capture at the sender alone tells of no arrivals.
-    """
-    found = []
-    for subject in SUBJECTS:
-        of_a, of_b = rows_of(a, subject), rows_of(b, subject)
-        if of_a.width and of_b.width:
-            known = [
-                {name for name in subject.measures if is_known(of, name)} for of in (of_a, of_b)
-            ]
-            found += [name for name in subject.measures if name in known[0] ^ known[1]]
-    return found
-
-
-def is_known(frame: pl.DataFrame, name: str) -> bool:
-    """Return whether a table has a column with any value."""
-    return name in frame.columns and frame[name].null_count() < frame.height
-
-
-def _contrasts(
-    subject: Subject,
-    axes: list[str],
-    frames: tuple[pl.DataFrame, pl.DataFrame],
-    measures: Sequence[str],
-    *,
-    is_paired: bool,
-) -> Iterator[Labelled]:
-    """Compare one kind of thing in every cell that both tables have."""
-    keys = [*axes, subject.column]
-    names = [
-        name
-        for name in measures or subject.measures
-        if all(is_known(frame, name) for frame in frames)
-    ]
-    parts_b = dict(_parts(frames[1], keys))
-    for key, part in _parts(frames[0], keys):
-        if key not in parts_b:
-            continue
-        for name in names:
-            if not any(is_known(one, name) for one in (part, parts_b[key])):
-                continue  # a measure of other groups, as the response time is of requests
-            labels = {"table": subject.table, "name": key[-1], "measure": name}
-            found = contrast(part, parts_b[key], name, is_paired=is_paired)
-            yield dict(zip(axes, key, strict=False)) | labels, found
-
-
-def _shared_axes(a: Results, b: Results) -> list[str]:
-    axes_a = [axis.column for axis in a.manifest.plan.axes]
-    axes_b = [axis.column for axis in b.manifest.plan.axes]
-    if set(axes_a) != set(axes_b):
-        raise FairwindError(
-            f"the grids differ: {a.folder} sweeps {', '.join(axes_a) or 'nothing'}, "
-            f"{b.folder} sweeps {', '.join(axes_b) or 'nothing'}",
-            "compare runs with the same axes",
-        )
-    return axes_a
-
-
-def _refuse_unknown(
-    measures: Sequence[str], tables: Sequence[tuple[Subject, pl.DataFrame, pl.DataFrame]]
-) -> None:
+def _refuse_unknown(measures: Sequence[str], tables: Sequence[Tables]) -> None:
     known = dict.fromkeys(
         name
-        for _, of_a, of_b in tables
-        for name in of_a.columns
-        if name in of_b.columns and of_a.schema[name].is_numeric()
+        for one in tables
+        for name in one.a.columns
+        if name in one.b.columns and one.a.schema[name].is_numeric()
     )
     for name in measures:
         if name not in known:
@@ -293,11 +325,7 @@ def _refuse_unknown(
                 "fairness",
                 f"there are {', '.join(known)}",
             )
-        if not any(
-            is_known(of_a, name) and is_known(of_b, name)
-            for _, of_a, of_b in tables
-            if name in of_a.columns and name in of_b.columns
-        ):
+        if not any(_known([name], one) for one in tables):
             raise FairwindError(
                 f"one of the runs has no values of {name!r}: it was not captured there",
                 "a capture at the sender shows no arrivals; analyse the captures of both sides",
@@ -470,29 +498,6 @@ MOST_SETTINGS = 8
 ABSENT = "not set"
 
 
-def head_by(results: Results, by: str) -> list[str]:
-    """Describe a comparison along an axis in lines: the run, the values, and the method."""
-    axis = axis_named(results, by)
-    return [
-        f"{results.folder}: {_made_by(results.manifest)}",
-        f"A: {axis.name} = {axis.labels[0]}; B: {', '.join(axis.labels[1:])}",
-        _method(results, results),
-        METHOD_IN_WORDS,
-    ]
-
-
-def head(a: Results, b: Results) -> list[str]:
-    """Describe a comparison in lines: the runs, the method, and different scenario keys."""
-    return [
-        f"A: {a.folder}: {_made_by(a.manifest)}",
-        f"B: {b.folder}: {_made_by(b.manifest)}",
-        _method(a, b),
-        METHOD_IN_WORDS,
-        *_settings(a.manifest, b.manifest),
-        *_left_out(a, b),
-    ]
-
-
 def _settings(a: Manifest, b: Manifest) -> list[str]:
     if a.is_foreign or b.is_foreign:
         return ["different settings are unknown: a capture does not contain them"]
@@ -503,14 +508,6 @@ def _settings(a: Manifest, b: Manifest) -> list[str]:
     if not parts:
         return ["the scenarios are the same in all settings"]
     return ["settings that differ, A -> B:", *parts]
-
-
-def _left_out(a: Results, b: Results) -> list[str]:
-    """Name the main measures that one run does not have, as a capture of one side."""
-    names = unknown_measures(a, b)
-    if not names:
-        return []
-    return [f"left out, since one of them does not know it: {', '.join(names)}"]
 
 
 def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
@@ -528,14 +525,19 @@ def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
         other = cells_b.get(tuple(sorted(cell.settings.items())))
         if other is None:
             continue
-        first, second = dict(_flat(cell.experiment)), dict(_flat(other.experiment))
-        for key in first | second:
-            values = first.get(key, ABSENT), second.get(key, ABSENT)
-            if values[0] != values[1]:
-                found.setdefault(key, values)
-    found.pop("name", None)
-    found.pop("description", None)
+        found = differing(cell.experiment, other.experiment) | found
     return found
+
+
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Give the key paths with different values in two resolved experiments, and both values."""
+    a, b = dict(_flat(first)), dict(_flat(second))
+    pairs = {key: (a.get(key, ABSENT), b.get(key, ABSENT)) for key in a | b}
+    return {
+        key: both
+        for key, both in pairs.items()
+        if both[0] != both[1] and key not in ("name", "description")
+    }
 
 
 def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
@@ -564,15 +566,3 @@ def _made_by(manifest: Manifest) -> str:
         f"{manifest.plan.name}, {engine}, fairwind {manifest.versions.get('fairwind', '?')}, "
         f"{runs} {'run' if runs == 1 else 'runs'} per cell"
     )
-
-
-def _method(a: Results, b: Results) -> str:
-    if not are_paired(a, b):
-        return (
-            "runs are compared as independent samples (Welch): in real time a seed does not decide "
-            "what happens to each packet"
-        )
-    shared = set(a.manifest.plan.seeds) & set(b.manifest.plan.seeds)
-    if shared:
-        return "runs of the same seed are compared in pairs"
-    return "runs are compared as independent samples (Welch): they have no seed in common"

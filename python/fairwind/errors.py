@@ -5,6 +5,9 @@ Anything else that leaves this package is a defect of Fairwind itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class FairwindError(Exception):
     """Something expected went wrong: what, where, and what to do about it.
@@ -29,3 +32,12 @@ class ControlClassError(FairwindError):
 
 class RunInterrupted(FairwindError):
     """The run was stopped by the person who started it; what was finished is kept."""
+
+
+@contextmanager
+def translated(refusal: type[Exception], error: type[FairwindError]) -> Iterator[None]:
+    """Raise what the core refuses as an error of this package, with the same text."""
+    try:
+        yield
+    except refusal as refused:
+        raise error(str(refused)) from refused

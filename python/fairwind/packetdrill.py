@@ -133,16 +133,28 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     """
     settings = settings or FollowSettings()
     text = _text_of(script)
+    definitions, options = list((settings.definitions or {}).items()), dict(settings.options or {})
+    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
+    options |= {name: None for name, is_on in judging.items() if is_on}
     if is_virtual(settings.on):
-        return _followed_in_virtual_time([(script, text)], settings)[0]
+        programs = kernel_named(settings.on).program, worker()
+        with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
+            (answer,) = _core.follow_on_virtual_kernel(
+                programs,
+                [(script, text)],
+                f"{folder}/instance",
+                definitions=definitions,
+                options=list(options.items()),
+            )
+        return _outcome(script, answer)
     try:
         answer = _core.follow_script(
             str(script),
             text,
             on=settings.on,
             profile=settings.profile,
-            definitions=list((settings.definitions or {}).items()),
-            options=_option_lines(settings),
+            definitions=definitions,
+            options=list(options.items()),
         )
     except _core.KernelUnavailable as error:
         raise FairwindError(
@@ -152,22 +164,6 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     except ValueError as error:
         raise FairwindError(str(error)) from error
     return _outcome(script, answer)
-
-
-def _followed_in_virtual_time(
-    scripts: list[tuple[Path, str]], settings: FollowSettings
-) -> list[ScriptOutcome]:
-    """Run scripts in one instance of a built kernel."""
-    kernel = kernel_named(settings.on)
-    with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
-        answers = _core.follow_on_virtual_kernel(
-            (kernel.program, worker()),
-            scripts,
-            f"{folder}/instance",
-            definitions=list((settings.definitions or {}).items()),
-            options=_option_lines(settings),
-        )
-    return [_outcome(script, one) for (script, _), one in zip(scripts, answers, strict=True)]
 
 
 def _outcome(script: Path, answer: Mapping[str, Any]) -> ScriptOutcome:
@@ -186,14 +182,6 @@ def first_difference(one: ScriptOutcome, other: ScriptOutcome) -> int | None:
         return None
     lines = [at.line or 0 for at in (one, other) if at.verdict is not Verdict.PASSED]
     return min(lines)
-
-
-def _option_lines(settings: FollowSettings) -> list[tuple[str, str | None]]:
-    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
-    return [
-        *(settings.options or {}).items(),
-        *((name, None) for name, on in judging.items() if on),
-    ]
 
 
 def _text_of(script: Path) -> str:

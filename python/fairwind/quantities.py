@@ -121,6 +121,11 @@ def count_in_words(number: float, things: str) -> str:
     return f"{_in_words(number, COUNTS)}{things}"
 
 
+def counted(number: int, thing: str) -> str:
+    """Write a small number of things: ``1 run``, ``2 runs``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def _in_words(value: float, units: Sequence[Unit]) -> str:
     unit = unit_for([value], units)
     return f"{significant(value / unit.size, 3)} {unit.name}"

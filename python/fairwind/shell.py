@@ -1,30 +1,30 @@
 """A real program behind an emulated path: `fairwind shell` as functions.
 
-`path_scenario` writes the scenario of a path that is described in a few words, `run_shell` runs a
+`path_scenario` makes the scenario of a path that is described in a few words, `run_shell` runs a
 program behind the path of a scenario. Nothing is printed here.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairwind import _core
-from fairwind.engine.core import ScenarioError, host_command
+from fairwind.engine.core import host_command
 from fairwind.engine.engines import Engine, Kernel, frames_of
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import MANIFEST, Manifest
 from fairwind.folder.store import CELLS, locked, new_cell
-from fairwind.scenario.plan import Plan
+from fairwind.scenario import Plan, Scenario
+from fairwind.scenario.settings import toml_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,94 +80,76 @@ class PathOptions:
     reverse_loss: str | None = None
 
 
-def path_scenario(options: PathOptions, *, capture: bool = False) -> str:
-    """Write a scenario's TOML text with this path between the hosts ``program`` and ``outside``.
+def path_scenario(options: PathOptions, *, capture: bool = False) -> Scenario:
+    """Make a scenario with this path between the hosts ``program`` and ``outside``.
 
     With ``capture``, it asks for captures at both of them.
     """
-    there, back = _halves(options.rtt)
-    lines = ['name = "shell"', f"duration = {_text(LONGEST)}", "[topology]"]
-    lines.append('hosts = ["program", "outside"]')
-    if options.mtu is not None:
-        lines.append(f"mtu = {_text(options.mtu)}")
-    ways = [
-        ("from-program", ("program", "outside"), there, options.rate, options.queue, options.loss),
-        (
-            "to-program",
-            ("outside", "program"),
-            back,
-            options.reverse_rate or options.rate,
-            options.reverse_queue or options.queue,
-            options.reverse_loss or options.loss,
-        ),
-    ]
-    for name, (source, destination), delay, rate, queue, loss in ways:
-        lines += ["[[topology.links]]", f'name = "{name}"', "both_ways = false"]
-        lines += [f'from = "{source}"', f'to = "{destination}"']
-        if delay is not None:
-            lines.append(f"delay = {_text(delay)}")
-        if rate is not None:
-            lines += [f"rate = {_text(rate)}", f"queue = {_queue(queue, options.rtt)}"]
-        if loss is not None:
-            lines.append(f"loss = {_text(loss)}")
-    for name, (source, destination), *_ in ways:
-        lines += ["[[flows]]", f'name = "{name}"', f'from = "{source}"', f'to = "{destination}"']
-        lines.append('workload = { kind = "greedy" }')
-    lines += ["[measure]", 'intervals = ["1 s"]']
-    if capture:
-        lines.append("[capture]")
-    return "\n".join(lines) + "\n"
+    back = replace(
+        options,
+        rate=options.reverse_rate or options.rate,
+        queue=options.reverse_queue or options.queue,
+        loss=options.reverse_loss or options.loss,
+    )
+    ends = (("from-program", "program", "outside"), ("to-program", "outside", "program"))
+    named = [{"name": name, "from": start, "to": end} for name, start, end in ends]
+    ways = zip(named, (options, back), strict=True)
+    links = [way | {"both_ways": False} | _link(wanted) for way, wanted in ways]
+    topology = {"hosts": ["program", "outside"], "mtu": options.mtu, "links": links}
+    settings: dict[str, Any] = {
+        "name": "shell",
+        "duration": LONGEST,
+        "topology": _given(topology),
+        "flows": [way | {"workload": {"kind": "greedy"}} for way in named],
+        "measure": {"intervals": ["1 s"]},
+        "capture": {} if capture else None,
+    }
+    return Scenario("the path", toml_document(_given(settings)))
 
 
-def problems(error: ScenarioError, options: PathOptions) -> list[str]:
-    """Translate errors of a path's scenario into the options that it was made from.
-
-    The user has never seen the scenario. Errors of both directions are reported once.
-    """
-    parts = []
-    for found in error.errors:
-        option = _option(found["key"], options)
-        value = found["value"] if option is None else getattr(options, option)
-        name = found["key"] if option is None else f"--{option.replace('_', '-')}"
-        line = f"{name} {value}: {found['rule']}"
-        parts.append(line if found["hint"] is None else f"{line}\n  hint: {found['hint']}")
-    return list(dict.fromkeys(parts))
+def _link(options: PathOptions) -> dict[str, Any]:
+    """Describe one direction, by the options without ``reverse_``."""
+    limited = None if options.rate is None else _queue(options.queue, options.rtt)
+    settings = {"rate": options.rate, "queue": limited, "loss": options.loss}
+    return _given({"delay": _half(options.rtt)} | settings)
 
 
-def _option(key: str, options: PathOptions) -> str | None:
-    """Find the option that a key of the scenario was written from."""
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what nobody has chosen."""
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def option_of(key: str, options: PathOptions) -> tuple[str, str] | None:
+    """Find the option that a key of the path's scenario was written from, and its value."""
     if key == "topology.mtu":
-        return "mtu"
-    match = KEY_OF_LINK.match(key)
-    if match is None:
+        name = "mtu"
+    elif (match := KEY_OF_LINK.match(key)) is None:
         return None
-    way, name = match.groups()
-    if name == "delay":
-        return "rtt"
-    reverse = f"reverse_{name}"
-    return reverse if way == "1" and getattr(options, reverse) is not None else name
+    else:
+        way, name = match.groups()
+        reverse = f"reverse_{name}"
+        if name == "delay":
+            name = "rtt"
+        elif way == "1" and getattr(options, reverse) is not None:
+            name = reverse
+    return f"--{name.replace('_', '-')}", getattr(options, name)
 
 
-def _halves(rtt: str | None) -> tuple[str | None, str | None]:
-    """Divide a round-trip time; what is no time is left for the checker to complain about."""
-    if rtt is None:
-        return None, None
-    match = TIME.fullmatch(rtt)
-    if match is None:
-        return rtt, rtt
-    half = f"{(Decimal(match[1]) / 2).normalize():f} {match[2]}"
-    return half, half
+def _half(rtt: str | None) -> str | None:
+    """Halve a round-trip time; what is no time is left for the checker to complain about."""
+    match = None if rtt is None else TIME.fullmatch(rtt)
+    return rtt if match is None else f"{(Decimal(match[1]) / 2).normalize():f} {match[2]}"
 
 
-def _queue(queue: str | None, rtt: str | None) -> str:
-    """Write a queue as TOML."""
+def _queue(queue: str | None, rtt: str | None) -> str | dict[str, str]:
+    """Give a queue as a scenario has it."""
     if queue is None:
         queue = GENEROUS if rtt is None else "1 bdp"
     if NAME_OR_TC.fullmatch(queue) is not None:
-        return _text(queue)
+        return queue
     match = QUEUE.fullmatch(queue)
     discipline, limit = ("pfifo", queue) if match is None else match.groups()
-    return f"{{ discipline = {_text(discipline)}, limit = {_text(_limit(limit, rtt))} }}"
+    return {"discipline": discipline, "limit": _limit(limit, rtt)}
 
 
 def _limit(limit: str, rtt: str | None) -> str:
@@ -190,37 +172,23 @@ def _limit(limit: str, rtt: str | None) -> str:
     return f"{(Decimal(time[1]) * part).normalize():f} {time[2]}"
 
 
-def _text(value: str) -> str:
-    """Quote a text for TOML; its basic strings are those of JSON."""
-    return json.dumps(value)
-
-
 OTHER = "other"
 """The group of what is no connection."""
 
 
-@dataclass
-class Keep:
-    """Record of a program in a run's folder.
-
-    Attributes
-    ----------
-    folder : Path
-        Captures go there.
-    tables : dict of str to DataFrame
-        To be filled until the program has ended.
-    """
-
-    folder: Path
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-
-
 @contextmanager
-def new_report(out: Path, plan: Plan, engine: Engine) -> Iterator[Keep]:
+def new_report(
+    out: Path, plan: Plan, engine: Engine
+) -> Iterator[tuple[Path, dict[str, pl.DataFrame]]]:
     """Make a run's folder of one cell and write into it what the block leaves.
 
     What a program does is never the same again, so no earlier run is taken up or replaced; and if
     the block fails, nothing of it is left.
+
+    Yields
+    ------
+    tuple of Path and dict
+        A folder for captures, and the tables, to be filled.
 
     Raises
     ------
@@ -252,9 +220,9 @@ def new_report(out: Path, plan: Plan, engine: Engine) -> Iterator[Keep]:
         try:
             (out / CELLS).mkdir()
             with new_cell(out, cell.index, 0) as folder:
-                keep = Keep(folder)
-                yield keep
-                tables = _among_connections(keep.tables)
+                tables: dict[str, pl.DataFrame] = {}
+                yield folder, tables
+                tables = _among_connections(tables)
                 write_tables(folder, with_leading_columns(tables, plan, cell, 0))
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
@@ -298,17 +266,6 @@ class Place:
 
 
 @dataclass(frozen=True)
-class User:
-    """User of a program."""
-
-    name: str
-    user: int
-    group: int
-    home: str
-    shell: str
-
-
-@dataclass(frozen=True)
 class ShellSettings:
     """A program and what goes with it.
 
@@ -316,7 +273,7 @@ class ShellSettings:
     ----------
     program : tuple of str
         The program and its arguments.
-    user : User, optional
+    user : struct_passwd, optional
         Whom it runs as; this process' user if not given.
     report : Path, optional
         The folder of a run that its flows are measured into; nothing is measured if not given.
@@ -329,7 +286,7 @@ class ShellSettings:
     """
 
     program: tuple[str, ...]
-    user: User | None = None
+    user: pwd.struct_passwd | None = None
     report: Path | None = None
     kernel: VirtualKernel | None = None
     outside: tuple[str, ...] = ()
@@ -355,24 +312,15 @@ class Ended:
     tables: dict[str, pl.DataFrame]
 
 
-def caller(environment: Mapping[str, str]) -> User | None:
+def caller(environment: Mapping[str, str]) -> pwd.struct_passwd | None:
     """Find the user who called `sudo`, if somebody did: the program runs with no more rights."""
     number = environment.get("SUDO_UID", "")
     if os.geteuid() != 0 or not number.isdigit() or number == "0":
         return None
     try:
-        entry = pwd.getpwuid(int(number))
+        return pwd.getpwuid(int(number))
     except KeyError:
         return None
-    return User(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_shell)
-
-
-def new_progress() -> _core.Progress:
-    """Make the object through which a program's flows are watched while it runs.
-
-    `fairwind.engine.live.LiveWatch` makes figures of it.
-    """
-    return _core.Progress()
 
 
 def run_shell(
@@ -393,7 +341,7 @@ def run_shell(
     opened : callable, optional
         Called with the program's place before it begins.
     progress : Progress, optional
-        Made by `new_progress`: the program's flows are counted there while it runs.
+        The program's flows are counted there while it runs, for `fairwind.engine.live.LiveWatch`.
 
     Raises
     ------
@@ -404,9 +352,9 @@ def run_shell(
     tell = opened or (lambda _: None)
     if settings.report is None:
         return _run(first, settings, tell, None, progress)
-    with new_report(settings.report, first, settings.kernel or Kernel()) as keep:
-        ended = _run(first, settings, tell, keep.folder, progress)
-        keep.tables.update(ended.tables)
+    with new_report(settings.report, first, settings.kernel or Kernel()) as (folder, tables):
+        ended = _run(first, settings, tell, folder, progress)
+        tables.update(ended.tables)
     return ended
 
 
@@ -431,7 +379,7 @@ def _run(
                 _with_environment(settings),
                 host_command("serve_shell"),
                 lambda *place: opened(Place(*place)),
-                user=None if user is None else (user.name, user.user, user.group),
+                user=None if user is None else (user.pw_name, user.pw_uid, user.pw_gid),
                 folder=None if folder is None else str(folder),
                 progress=progress,
             )
@@ -450,8 +398,9 @@ def _with_environment(settings: ShellSettings) -> list[str]:
     user = settings.user
     if user is None:
         return list(settings.program)
-    names = {"HOME": user.home, "USER": user.name, "LOGNAME": user.name, "SHELL": user.shell}
-    return ["env", *(f"{name}={value}" for name, value in names.items()), *settings.program]
+    name = user.pw_name
+    names = (f"HOME={user.pw_dir}", f"USER={name}", f"LOGNAME={name}", f"SHELL={user.pw_shell}")
+    return ["env", *names, *settings.program]
 
 
 @contextmanager

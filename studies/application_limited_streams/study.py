@@ -227,18 +227,21 @@ def throughput_chart(
             scale=group_colours(sorted(set(rows["group"]))),
             legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
         ),
-        tooltip=[f"{VARIANT}:N", "group:N"]
+        tooltip=[alt.Tooltip(f"{VARIANT}:N"), alt.Tooltip("group:N")]
         + [alt.Tooltip(f"{name}:Q", format=".4g") for name in BOX],
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(
-        y=alt.Y("lowest:Q", title="throughput / kbit/s", scale=alt.Scale(zero=True)), y2="highest:Q"
+        y=alt.Y("lowest:Q", title="throughput / kbit/s", scale=alt.Scale(zero=True)),
+        y2=alt.Y2("highest:Q"),
     )
-    boxes = base.mark_bar(size=10, opacity=0.45).encode(y="lower_quarter:Q", y2="upper_quarter:Q")
-    medians = base.mark_tick(size=10, thickness=2.5, opacity=1).encode(y="median:Q")
+    boxes = base.mark_bar(size=10, opacity=0.45).encode(
+        y=alt.Y("lower_quarter:Q"), y2=alt.Y2("upper_quarter:Q")
+    )
+    medians = base.mark_tick(size=10, thickness=2.5, opacity=1).encode(y=alt.Y("median:Q"))
     fair = (
         alt.Chart()
         .mark_rule(strokeDash=[2, 3], strokeWidth=1.5, color="black")
-        .encode(y="mean(fair_kbit_per_second):Q")
+        .encode(y=alt.Y("mean(fair_kbit_per_second):Q"))
     )
     chart = (
         alt.layer(whiskers, boxes, medians, fair, data=inline(rows))
@@ -289,9 +292,13 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
             scale=alt.Scale(type="log", nice=False),
             axis=alt.Axis(values=SECONDS, format="~r"),
         ),
-        tooltip=[f"{VARIANT}:N", f"{COUNT}:Q", alt.Tooltip("mean_s:Q", format=".4g")],
+        tooltip=[
+            alt.Tooltip(f"{VARIANT}:N"),
+            alt.Tooltip(f"{COUNT}:Q"),
+            alt.Tooltip("mean_s:Q", format=".4g"),
+        ],
     )
-    ranges = base.mark_rule().encode(y="low_s:Q", y2="high_s:Q")
+    ranges = base.mark_rule().encode(y=alt.Y("low_s:Q"), y2=alt.Y2("high_s:Q"))
     chart = (
         alt.layer(ranges, lines, data=inline(rows))
         .properties(width=270, height=260)

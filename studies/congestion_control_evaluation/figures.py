@@ -96,7 +96,7 @@ def lines(
             *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
         ],
     )
-    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q")
+    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     values = frame[panels].unique(maintain_order=True).to_list()
     chart = (
         alt.layer(bars, drawn, points)

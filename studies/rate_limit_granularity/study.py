@@ -267,7 +267,7 @@ def accuracy_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
         ),
         color=alt.Color("clock:N", sort=clocks, scale=group_colours(clocks), legend=legend),
     )
-    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(y="closed_form_ratio:Q")
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(y=alt.Y("closed_form_ratio:Q"))
     points = base.mark_point(filled=False, size=45, strokeWidth=1.8, opacity=1).encode(
         # Where all attain the rate, each mark is still seen.
         shape=alt.Shape(
@@ -278,8 +278,8 @@ def accuracy_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
         ),
         y=alt.Y("attained_ratio:Q", title="attained / nominal rate"),
         tooltip=[
-            "clock:N",
-            "bucket:N",
+            alt.Tooltip("clock:N"),
+            alt.Tooltip("bucket:N"),
             *(
                 alt.Tooltip(f"{name}:Q", format=".4g")
                 for name in ("nominal_mbit_per_second", "attained_ratio", "expected_ratio")

@@ -249,7 +249,7 @@ def _times(done: pl.DataFrame) -> Figure:
         title="How long a transfer takes, by how many times the measured rate is asked for",
         caption=f"{POINTS} The model is the exact solution. {ADDED}",
         chart=plots.curves(
-            plots.completion_by_multiplier(modelled, "", _by_size(done, TIME, "completion_time_s"))
+            plots.model_curves(modelled, "", _by_size(done, TIME, "completion_time_s"))
         ),
     )
 
@@ -261,7 +261,7 @@ def _use(done: pl.DataFrame) -> Figure:
         title="Slots used by slots assigned, by how many times the measured rate is asked for",
         caption=f"{POINTS} The model is the one that counts packets; the source has none.",
         chart=plots.curves(
-            plots.utilisation_by_multiplier(
+            plots.model_curves(
                 formulas.utilisation_by_multiplier(MODEL_LINK, sizes),
                 "",
                 _by_size(done, USE, "slot_utilisation_ratio"),
@@ -301,7 +301,7 @@ def _volumes(startup: Results) -> Figure:
         title="What the first 20 seconds carry",
         caption=f"{POINTS} k = 1. The source: about 1.5 MB.",
         chart=plots.curves(
-            plots.carried_over_time(formulas.carried_over_time(MODEL_LINK, (1, 3)), "", measured)
+            plots.model_curves(formulas.carried_over_time(MODEL_LINK, (1, 3)), "", measured)
         ),
     )
 
@@ -323,7 +323,7 @@ def _windows(startup: Results) -> Figure:
         title="The congestion window until the link is full",
         caption="Lines: solutions of the delay equation; points: mean over the phases of the "
         "start. k = 1, initial window 3.",
-        chart=plots.curves(plots.window_over_time(modelled, "", measured)),
+        chart=plots.curves(plots.model_curves(modelled, "", measured)),
     )
 
 
@@ -345,7 +345,7 @@ def _equivalent(periods: Results) -> Figure:
         caption="Lines: the source's formula, and the exact one; points: time per doubling on "
         "a carrier that is never full.",
         chart=plots.curves(
-            plots.equivalent_rtt_by_ratio(formulas.equivalent_rtt_by_ratio((1, 4.8)), "", measured)
+            plots.model_curves(formulas.equivalent_rtt_by_ratio((1, 4.8)), "", measured)
         ),
     )
 
@@ -363,7 +363,7 @@ def _by_volume(startup: Results, stacks: Results) -> Figure:
         caption="Lines: the exact model, with half a round trip until the last segment is there; "
         "points: simulated, until it is read. Actual: Linux 2.6 with SACK, 300 packets of buffer; "
         "the others: ideal TCP. Initial window 3.",
-        chart=plots.curves(plots.completion_by_volume(modelled, "", measured)),
+        chart=plots.curves(plots.model_curves(modelled, "", measured)),
     )
 
 

@@ -21,12 +21,22 @@ from fairwind.scenario import Plan
 VARIANTS = ("TCP", "mFR", "LT", "LT+mFR")
 
 
+BOTTLENECK = {
+    "name": "bottleneck",
+    "from": "left",
+    "to": "right",
+    "rate": "1 Mbit/s",
+    "queue": {"discipline": "pfifo", "limit_packets": 9},
+}
+"""As resolved experiments have it, but for what no page shows."""
+
+
 def experiment(count: int = 1, variant: str = "TCP") -> dict[str, Any]:
     tcp = {"timestamps": True, "linear_timeouts": "LT" in variant}
     return {
         "name": "made up",
         "duration": "90 s",
-        "network": {"links": [{"name": "bottleneck", "rate": "1 Mbit/s"}]},
+        "network": {"mtu": "1500 B", "links": [BOTTLENECK]},
         "flows": [
             {"name": "greedy", "count": count, "workload": {"kind": "greedy"}, "tcp": tcp},
             {

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import fairwind as package
+from fairwind.analysis.summary import summary_frame
 from fairwind.compare import compare
 from process import SCENARIO, fairwind, start
 
@@ -128,7 +129,7 @@ def test_losses_are_those_of_the_run_but_for_what_was_under_way_at_the_end(run, 
 
 
 def test_the_folder_of_captures_is_compared_with_the_run_in_pairs(run, seen):
-    differences = compare(package.open(run), seen, ["throughput_bits_per_second"])
+    differences = compare(package.open(run), seen, measures=["throughput_bits_per_second"])
     assert set(differences["pairs"]) == {2}
     assert differences["difference"].to_list() == [0] * differences.height
 
@@ -479,3 +480,31 @@ def test_tables_are_printed_whole_as_csv(sender, tmp_path):
     rows = pl.read_csv(out.encode())
     assert rows.height == 4
     assert rows.columns[0] == "connection"
+
+
+def test_each_connection_says_what_limited_its_sender(tmp_path):
+    thin = {"kind": "thin", "payload": "120 B", "interval": "150 ms"}
+    greedy, small = {"kind": "greedy"}, {"receive_buffer": "20 kB"}
+    scenario = {
+        "name": "limits",
+        "duration": "5 s",
+        "path": {"rate": "20 Mbit/s", "rtt": "100 ms"},
+        "capture": {},
+        "flows": [
+            {"name": "thin", "workload": thin},
+            {"name": "window", "workload": greedy, "receiver_tcp": small},
+            {"name": "greedy", "workload": greedy},
+        ],
+    }
+    run = package.run(scenario, out=tmp_path / "run")
+    sides = [run.capture_folder(0) / f"{side}.pcapng" for side in ("sender", "receiver")]
+    at_sender, at_receiver = (summary_frame(package.analyse(side), 10) for side in sides)
+    connections = at_sender.filter(scope="connection")
+    found = {
+        name.rpartition(":")[2]: limit.rpartition(" ")[0].rpartition(" ")[0]
+        for name, limit in connections.select("name", "limited_by").iter_rows()
+    }
+    ports = {"60000": "application", "60001": "receiver window", "60002": "congestion window"}
+    assert found == ports
+    # Near the receiver nobody sees what a sender waits for.
+    assert "limited_by" not in at_receiver.columns

@@ -20,7 +20,8 @@ from fairwind.answers.words import (
     unchanged_in_words,
     undecided_in_words,
 )
-from fairwind.cli.answers import growth_of, known_values, look_in_words, print_answer
+from fairwind.cli.answers import growth_of, known_values, print_answer
+from fairwind.cli.runs import look_in_words
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
@@ -105,7 +106,8 @@ def test_axis_without_any_effect_is_said(tmp_path):
     grid = variants(names=("TCP", "mFR"))  # the made-up numbers do not know it
     answer = answer_of(run(grid, tmp_path))
     assert answer.axes[0].is_without_effect
-    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"]),)
+    reason = "both values resolve to the same settings"
+    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"], reason),)
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
@@ -143,7 +145,10 @@ def test_one_different_number_anywhere_is_an_effect(tmp_path, monkeypatch, rows)
 def test_value_without_effect_beside_others_is_said(tmp_path):
     answer = answer_of(run(variants(names=("TCP", "mFR", "LT")), tmp_path))
     assert not answer.axes[0].is_without_effect
-    assert answer.paragraphs[0] == "variant mFR (against TCP): nothing changed in any run."
+    assert answer.paragraphs[0] == (
+        "variant mFR (against TCP): nothing changed in any run: both values resolve to the same "
+        "settings."
+    )
 
 
 @pytest.mark.parametrize(
@@ -596,18 +601,20 @@ def test_unknown_numbers_are_null_in_json():
 
 def test_unused_mechanism_changes_nothing(folder):
     axis = 'sweep."flows.thin.tcp.linear_timeouts"=[false, true]'
-    arguments = ("--set", "flows.*.count=1", "--set", axis, "--set", "flows.greedy.count=1")
+    arguments = ("--set", "flows.*.count=1", "--set", axis, "--until-decided")
     loss = ("--set", "path.rate=10 Mbit/s", "--set", "path.queue={ limit = '1000 packets' }")
     code, out, error = fairwind("run", "scenario.toml", *arguments, *loss, cwd=folder)
     assert code == 0, error
+    assert "3 seeds: everything is decided" in error
     assert "linear_timeouts changed nothing in any run" in " ".join(out.split())
 
 
 def test_run_until_decided_on_the_command_line(folder):
     arguments = ("run", "scenario.toml", "--until-decided", "--most-seeds", 4, "--out", "a")
     code, out, error = fairwind(*arguments, cwd=folder)
-    assert code == 0, error
+    assert code == 4, error
     assert "3 seeds: " in error
+    assert "1 of 2 effects undecided; stopped at --most-seeds 4" in error
     assert "at growing numbers of seeds" in " ".join(out.split())
     # The same command again has nothing to run; a plain run is told what is there.
     seeds = read_looks(folder / "a")[-1]

@@ -9,7 +9,7 @@ import pytest
 
 from fairwind.analysis.settings import AnalysisSettings, When
 from fairwind.analysis.source import find_source
-from fairwind.compare import compare, head
+from fairwind.compare import Comparison, compare
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.execution.folder import with_leading_columns
@@ -101,21 +101,21 @@ def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, t
     differences = compare(run, alone)
     assert "throughput_bits_per_second" in differences["measure"].to_list()
     assert "goodput_bits_per_second" not in differences["measure"].to_list()
-    text = "\n".join(head(run, alone))
+    text = "\n".join(Comparison(run, alone).head())
     assert "left out, since one of them does not know it: goodput_bits_per_second" in text
     assert "a capture does not contain them" in text
 
 
 def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):
     with pytest.raises(FairwindError, match="has no values of 'goodput_bits_per_second'"):
-        compare(alone, alone, ["goodput_bits_per_second"])
+        compare(alone, alone, measures=["goodput_bits_per_second"])
 
 
 def test_captures_of_a_simulated_run_are_paired_with_it_by_seed(tmp_path):
     grid = plan((1,), replicates=1)
     run = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path / "run"))
     seen = captured_folder(tmp_path / "seen", made_by="simulation", run=grid)
-    differences = compare(run, seen, ["throughput_bits_per_second"])
+    differences = compare(run, seen, measures=["throughput_bits_per_second"])
     assert differences["pairs"].to_list() == [1, 1]
     assert differences["difference"].to_list() == [0, 0]
 

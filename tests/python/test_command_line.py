@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from fairwind.cli.study_help import described
+from fairwind.results import open_results
 from fairwind.studies import Part, study_named
 from process import SCENARIO, fairwind, start
 
@@ -217,6 +218,17 @@ def test_a_finished_run_can_be_shown_again(scenario, tmp_path):
     again = fairwind("show", "run", cwd=tmp_path)
     assert again[:2] == first[:2]
     assert "Only 2 runs per cell" in again[2]
+
+
+def test_one_table_is_shown_whole(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "run", cwd=tmp_path)
+    code, out, _ = fairwind("show", "run", "--table", "flows", "--format", "csv", cwd=tmp_path)
+    assert code == 0
+    assert len(out.splitlines()) == 1 + open_results(tmp_path / "run").flows.height
+    code, _, err = fairwind("show", "run", "--table", "flow", cwd=tmp_path)
+    assert code == 2
+    assert "no table 'flow'" in err
+    assert "tables of this run: flows, groups" in err
 
 
 def test_comparing_two_runs_prints_differences(scenario, tmp_path):

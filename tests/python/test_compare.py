@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from fairwind.compare import _columns, compare, contrast, head, readable_differences
+from fairwind.compare import Comparison, _columns, compare, contrast, readable_differences
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.statistics import holm
@@ -94,7 +94,7 @@ def test_p_values_are_corrected_for_all_rows(tmp_path):
     headers, rows = readable_differences(differences)
     assert headers[-2:] == ["p", "p (Holm)"]
     assert len(rows) == differences.height
-    assert any("corrected for the number of rows" in line for line in head(a, b))
+    assert any("corrected for the number of rows" in line for line in Comparison(a, b).head())
 
 
 def test_an_interval_from_zero_has_the_unit():
@@ -134,7 +134,7 @@ def test_replicates_of_other_seeds_are_compared_as_independent(tmp_path):
 
 def test_only_shared_cells_are_compared(tmp_path):
     a, b = run(plan((1, 4)), tmp_path / "a"), run(plan((4, 8)), tmp_path / "b")
-    differences = compare(a, b, ["goodput_bits_per_second"])
+    differences = compare(a, b, measures=["goodput_bits_per_second"])
     assert differences.select("flows_count", "name").rows() == [(4, "greedy"), (4, "thin")]
 
 
@@ -145,7 +145,7 @@ def test_a_known_difference_is_found_with_its_sign(tmp_path):
     for results in (a, b):
         path = results.folder / "groups.parquet"
         pl.read_parquet(path).with_columns(pl.lit("x").alias("variant")).write_parquet(path)
-    row = compare(a, b, ["ack_latency_p50_s"]).row(1, named=True)
+    row = compare(a, b, measures=["ack_latency_p50_s"]).row(1, named=True)
     assert row["relative_ratio"] == pytest.approx(-0.2, abs=0.01)
     assert row["relative_low_ratio"] < row["relative_ratio"] < row["relative_high_ratio"] < 0
     assert row["difference"] == pytest.approx(row["mean_b"] - row["mean_a"])
@@ -166,7 +166,7 @@ def test_grids_without_common_cells_are_refused(tmp_path):
 def test_an_unknown_measure_is_refused_with_those_there_are(tmp_path):
     results = run(plan(), tmp_path)
     with pytest.raises(FairwindError, match=r"(?s)'speed'.*goodput_bits_per_second"):
-        compare(results, results, ["speed"])
+        compare(results, results, measures=["speed"])
 
 
 def test_runs_in_real_time_are_independent_samples_even_with_the_same_seeds(tmp_path):
@@ -179,7 +179,7 @@ def test_runs_in_real_time_are_independent_samples_even_with_the_same_seeds(tmp_
     differences = compare(a, b)
     assert set(differences["pairs"]) == {0}
     assert set(differences["samples_b"]) == {3}
-    lines = "\n".join(head(a, b))
+    lines = "\n".join(Comparison(a, b).head())
     assert "scripted" in lines
     assert "kernel" in lines
     assert "independent samples (Welch)" in lines
@@ -188,14 +188,14 @@ def test_runs_in_real_time_are_independent_samples_even_with_the_same_seeds(tmp_
 
 def test_keys_that_differ_are_named_once_with_both_values(tmp_path):
     a, b = run(plan((1, 4)), tmp_path / "a"), run(plan((1, 4), ("LT",)), tmp_path / "b")
-    lines = head(a, b)
+    lines = Comparison(a, b).head()
     assert lines[-1] == "the scenarios are the same in all settings"  # no cell in common
     c = run(plan((1, 4), ("LT",)), tmp_path / "c")
     document = c.manifest.plan.document
     for cell in document["cells"]:
         cell["experiment"]["flows"][1]["tcp"]["linear_timeouts"] = False
     d = run(type(plan()).from_document(document, ()), tmp_path / "d")
-    assert head(b, d)[-2:] == [
+    assert Comparison(b, d).head()[-2:] == [
         "settings that differ, A -> B:",
         "  flows.thin.tcp.linear_timeouts: true -> false",
     ]

@@ -10,15 +10,7 @@ import pytest
 
 from fairwind.answers.conditions import columns_of, judge, parse_condition
 from fairwind.answers.junit import junit_document
-from fairwind.compare import (
-    axis_named,
-    compare,
-    compare_by,
-    contrast,
-    contrasts_along,
-    contrasts_between,
-    head_by,
-)
+from fairwind.compare import Comparison, axis_named, compare, contrast
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.results import Results
@@ -163,7 +155,7 @@ def test_junit_has_a_case_for_each_condition_and_row():
 
 def test_values_of_an_axis_are_compared_with_the_first(tmp_path):
     results = run(plan((1, 4), ("TCP", "LT", "LT+mFR"), 4), tmp_path)
-    frame = compare_by(results, "variant", ["ack_latency_p99_s"])
+    frame = compare(results, by="variant", measures=["ack_latency_p99_s"])
     assert frame.columns[:3] == ["flows_count", "variant", "table"]
     assert frame["variant"].unique(maintain_order=True).to_list() == ["LT", "LT+mFR"]
     thin = frame.filter(name="thin", flows_count=1, variant="LT").row(0, named=True)
@@ -180,20 +172,20 @@ def test_axis_is_found_by_name_column_and_last_part(tmp_path):
     for name in ("flows.*.count", "flows_count", "count"):
         assert axis_named(results, name).name == "flows.*.count"
     with pytest.raises(FairwindError, match=r"no axis 'colour'\n.*flows\.\*\.count, variant"):
-        compare_by(results, "colour")
-    assert head_by(results, "count")[1] == "A: flows.*.count = 1; B: 4"
+        compare(results, by="colour")
+    assert Comparison(results, by="count").head()[1] == "A: flows.*.count = 1; B: 4"
 
 
 def test_axis_of_one_value_is_refused(tmp_path):
     with pytest.raises(FairwindError, match=r"flows\.\*\.count has one value only, 1"):
-        compare_by(run(plan((1,)), tmp_path), "count")
+        compare(run(plan((1,)), tmp_path), by="count")
 
 
 def test_results_compare_themselves(tmp_path):
     results = run(plan((1, 4)), tmp_path / "a")
     other = run(plan((1, 4)), tmp_path / "b", ScriptedEngine(delayed_s=0.01))
     assert results.compare(other).equals(compare(results, other))
-    assert results.compare(by="count").equals(compare_by(results, "count"))
+    assert results.compare(by="count").equals(compare(results, by="count"))
     only = ["ack_latency_p50_s"]
     assert results.compare(other, measures=only)["measure"].unique().to_list() == only
     for wrong in ({}, {"other": other, "by": "count"}):
@@ -206,12 +198,12 @@ def test_judging_two_runs_and_an_axis(tmp_path):
     b = run(plan((1, 4), replicates=6), tmp_path / "b", ScriptedEngine(delayed_s=0.03))
     wanted = [parse_condition("thin.ack_latency_p50 > +10%")]
     columns = columns_of(wanted, [a, b])
-    assert [one.outcome.value for one in judge(wanted, contrasts_between(a, b, columns))] == [
-        "failed"
-    ] * 2
-    assert [one.outcome.value for one in judge(wanted, contrasts_along(a, "count", columns))] == [
-        "passed"
-    ]
+    for comparison, outcomes in (
+        (Comparison(a, b), ["failed"] * 2),
+        (Comparison(a, by="count"), ["passed"]),
+    ):
+        judged = judge(wanted, comparison.contrasts(columns))
+        assert [one.outcome.value for one in judged] == outcomes
 
 
 @pytest.fixture(scope="module")

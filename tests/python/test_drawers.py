@@ -14,14 +14,13 @@ import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import Figure, save, save_all
-from fairwind.plots.save import PNG_PIXELS_PER_INCH, VEGA_LITE, Drawer, drawn_at_once
+from fairwind.plots.save import Drawer, drawn_at_once
 
 saving = importlib.import_module("fairwind.plots.save")
 """The module; a function in its package has the same name."""
 
 POINTS = pl.DataFrame({"x": [1, 2], "y": [3.0, 5.0]})
 CHART = alt.Chart(POINTS).mark_point().encode(x="x", y="y")
-SETTINGS = (VEGA_LITE, PNG_PIXELS_PER_INCH)
 
 
 def children() -> set[str]:
@@ -45,7 +44,7 @@ def test_charts_come_in_their_order_however_long_each_takes():
     many = alt.Chart(pl.DataFrame({"x": range(4000), "y": range(4000)}))
     charts = [many.mark_point().encode(x="x", y="y"), *[CHART] * 3]
     before = children()
-    drawn = [files[".svg"] for files in drawn_at_once([one.to_dict() for one in charts], *SETTINGS)]
+    drawn = [files[".svg"] for files in drawn_at_once([one.to_dict() for one in charts])]
     assert len(drawn[0]) > 10 * len(drawn[1])
     assert drawn[1] == drawn[2] == drawn[3]
     assert children() == before
@@ -54,7 +53,7 @@ def test_charts_come_in_their_order_however_long_each_takes():
 def test_drawing_error_is_reported_and_processes_end():
     before = children()
     with (
-        closing(drawn_at_once([{"mark": 7}, CHART.to_dict()], *SETTINGS)) as drawn,
+        closing(drawn_at_once([{"mark": 7}, CHART.to_dict()])) as drawn,
         pytest.raises(FairwindError, match="cannot draw a chart: "),
     ):
         next(drawn)
@@ -63,14 +62,14 @@ def test_drawing_error_is_reported_and_processes_end():
 
 def test_who_stops_half_way_leaves_nothing_running():
     before = children()
-    with closing(drawn_at_once([CHART.to_dict()] * 20, *SETTINGS)) as drawn:
+    with closing(drawn_at_once([CHART.to_dict()] * 20)) as drawn:
         next(drawn)
     assert children() == before
 
 
 def test_dead_process_is_reported_with_its_code():
     before = children()
-    with closing(Drawer(*SETTINGS)) as drawer:
+    with closing(Drawer()) as drawer:
         (process,) = children() - before
         os.kill(int(process), signal.SIGKILL)
         with pytest.raises(FairwindError, match=r"(?s)has ended with code -9.*fairwind report"):

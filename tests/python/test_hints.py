@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
 from pathlib import Path
 
 import pytest
 
 from fairwind import _core, analyse
+from fairwind.cli.output import exit_code_of
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.report import page
 from fairwind.report.page import write_report
-from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from made_up import ScriptedEngine, plan
 
@@ -81,6 +82,20 @@ def test_shell_of_an_ordinary_user_names_sudo(monkeypatch):
 
     monkeypatch.setattr(_core, "run_shell", refused)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    chosen = Scenario("the path", path_scenario(PathOptions(rate="1 Mbit/s", rtt="10 ms")))
+    chosen = path_scenario(PathOptions(rate="1 Mbit/s", rtt="10 ms"))
     with pytest.raises(FairwindError, match=r"(?s)requires root.*sudo .*fairwind.* shell"):
         run_shell(chosen.plan, ShellSettings(("true",)), None)
+
+
+@pytest.mark.filterwarnings("always::RuntimeWarning")
+def test_warnings_of_the_core_are_printed_once_without_source_lines(capsys):
+    def command() -> None:
+        for text in ("tcp.initial_rto: the kernel has 1 s", "tcp.x", "tcp.x"):
+            warnings.warn(text, RuntimeWarning, stacklevel=1)
+
+    shown = warnings.showwarning
+    assert exit_code_of(command) == 0
+    assert capsys.readouterr().err == (
+        "warning: tcp.initial_rto: the kernel has 1 s\nwarning: tcp.x\n"
+    )
+    assert warnings.showwarning is shown

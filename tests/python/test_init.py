@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from typing import get_args
 
 import pytest
 
@@ -18,8 +19,8 @@ PATHS = (("10 Mbit/s", "50 ms"), ("1gbit", "5 ms"), ("500 kbit/s", "600 ms"))
 
 
 def test_options_offer_what_can_be_answered():
-    assert [name.value for name in init.WorkloadName] == list(WORKLOADS)
-    assert [name.value for name in init.ComparisonName] == list(COMPARISONS)
+    assert list(get_args(init.WorkloadName)) == list(WORKLOADS)
+    assert list(get_args(init.ComparisonName)) == list(COMPARISONS)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -29,16 +30,16 @@ def test_every_combination_of_answers_is_valid(workload, comparison, tmp_path):
         file = tmp_path / f"new-{number}.toml"
         init.init(
             file,
-            workload=init.WorkloadName(workload),
+            workload=workload,
             rate=rate,
             rtt=rtt,
-            comparison=init.ComparisonName(comparison),
+            comparison=comparison,
         )
         plan = load(file).check()
         if number == 0:
             assert plan.warnings == ()
             assert traps(plan) == []
-        assert len(plan.cells) == (1 if comparison == "none" else 3)
+        assert len(plan.cells) == {"none": 1, "queue": 4}.get(comparison, 3)
         assert plan.replicates == 5
         first, second, *_ = file.read_text().splitlines()
         assert first == f"#:schema ./{SCHEMA_FILE}"
@@ -49,8 +50,16 @@ def test_every_combination_of_answers_is_valid(workload, comparison, tmp_path):
 
 def test_round_trip_times_are_compared_around_the_given_one(tmp_path):
     file = tmp_path / "rtt.toml"
-    init.init(file, comparison=init.ComparisonName.RTT, rtt="100 ms")
+    init.init(file, comparison="rtt", rtt="100 ms")
     assert tomllib.loads(file.read_text())["sweep"]["path.rtt"] == ["50 ms", "100 ms", "200 ms"]
+
+
+def test_drop_tail_is_compared_at_a_length_that_shows_bufferbloat(tmp_path):
+    init.init(tmp_path / "queues.toml", comparison="queue", rate="10 Mbit/s", rtt="50 ms")
+    plan = load(tmp_path / "queues.toml").check()
+    queues = [cell.experiment["network"]["links"][0]["queue"] for cell in plan.cells]
+    assert [queue["discipline"] for queue in queues] == ["pfifo", "codel", "fq_codel", "cake"]
+    assert queues[0]["limit_packets"] == 334  # 8 times 62.5 kB, in packets of 1500 B
 
 
 def test_nothing_is_asked_or_overwritten_without_a_terminal(tmp_path):

@@ -15,7 +15,7 @@ import sys
 import termios
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -200,6 +200,35 @@ def test_lines_come_once_a_second():
     text = console.file.getvalue()
     assert 1 <= text.count("\n") <= 2
     assert "thin 8.00 kbit/s, RTT -, 7 lost; queue bottleneck 4.0 packets, 3 dropped" in text
+
+
+MOMENT = SCENARIO[: SCENARIO.index("[sweep]")].replace("1 Mbit/s", "20 Mbit/s")
+
+
+def test_run_of_a_moment_prints_its_last_state(tmp_path):
+    (tmp_path / "short.toml").write_text(MOMENT)
+    code, _, error = fairwind("run", "short.toml", "--live", cwd=tmp_path)
+    assert code == 0, error
+    lines = [line for line in error.splitlines() if line.startswith("replicate 0, ")]
+    assert 1 <= len(lines) <= 3, error
+    assert len({*lines}) == len(lines), error
+    assert re.match(
+        r"replicate 0, .*\d s \(.*: greedy \S+ Mbit/s, RTT .*, \d+ lost; thin", lines[-1]
+    )
+
+
+def test_run_of_a_moment_leaves_its_last_state_on_the_terminal():
+    counts, console = Counts(), screen(20)
+    cell = running(counts, 0)
+    show = LiveScreen(console)
+    with console.capture() as capture:
+        assert show.draw(state(cell), Text("simulating")) is not None
+        counts.add(12.0, 100_000)
+        over = replace(state(), finished=9, ended=(cell,))
+        assert show.draw(over, Text("simulating")) is None
+    lines = Text.from_ansi(capture.get()).plain.splitlines()
+    assert lines[0].startswith("cell 0, replicate 0, flows.*.count = 1, 12.0 s")
+    assert lines[2].split()[:3] == ["thin", "66.7", "kbit/s"]
 
 
 def tables(folder: Path) -> dict[str, bytes]:

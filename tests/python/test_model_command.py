@@ -13,7 +13,7 @@ from fairwind.cli.commands import app
 from fairwind.cli.output import exit_code_of
 from fairwind.errors import FairwindError
 from fairwind.models.dama import DemandAssignedLink, Law, curves, tables
-from fairwind.plots import completion_by_volume, curve_panels, window_over_time
+from fairwind.plots import curve_panels, model_curves
 from fairwind.quantities import parse_seconds
 from process import fairwind
 
@@ -180,10 +180,8 @@ def test_measured_points_stand_beside_the_curves():
         {"curve": ["actual"], "volume_segments": [100.0], "completion_time_s": [10.15]}
     )
     chart = curve_panels(
-        [completion_by_volume(frame, measured=measured), window_over_time(
-            curves.window_over_time(LINK)
-        )]
-    ).to_dict()  # fmt: skip
+        [model_curves(frame, measured=measured), model_curves(curves.window_over_time(LINK))]
+    ).to_dict()
     lines, points = chart["concat"][0]["layer"]
     assert lines["mark"]["type"] == "line"
     assert chart["datasets"][points["data"]["name"]] == measured.to_dicts()

@@ -11,7 +11,8 @@ import pytest
 from browser import PICTURES, TOLERANCE, assert_looks_as_before, moved_ink, shown, spots
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.report.page import write_report
-from fairwind.scenario import load
+from fairwind.scenario import Scenario, load
+from fairwind.statistics import EffectVerdict
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
 from made_up_traces import flow_trace
@@ -151,6 +152,69 @@ def test_response_times_have_a_table_and_a_figure(browser, web_page):
         headers = found.page.locator("#response-times th").all_inner_texts()
         assert any(text.startswith("response time p99") for text in headers)
         assert found.page.locator("#response-time .chart svg.marks").count() == 1
+
+
+@pytest.fixture(scope="module")
+def two_axes_page(tmp_path_factory) -> Path:
+    """Write the page of short transfers by two keys with long names."""
+    two_keys = {f"flows.web.tcp.{key}": [False, True] for key in LONG_KEYS}
+    scenario = Scenario.from_dict(
+        {
+            "name": "two keys",
+            "duration": "8 s",
+            "path": {"rate": "2 Mbit/s", "rtt": "40 ms", "queue": "tc: pfifo limit 20"},
+            "flows": [{"name": "web", "count": 2, "workload": TRANSFERS}],
+            "sweep": {"repeat": 2, **two_keys},
+        }
+    )
+    return write_report(scenario.run(jobs=1, out=tmp_path_factory.mktemp("two") / "run")).page
+
+
+LONG_KEYS = ("modified_fast_retransmit", "linear_timeouts")
+TRANSFERS = {"kind": "transfers", "transfers": 50, "request": "100 B", "volume": "20 kB"}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_legends_of_two_axes_differ_in_every_label(browser, two_axes_page, width):
+    with shown(browser, two_axes_page, width) as found:
+        assert found.messages == []
+        assert found.overflow == 0
+        labels = found.page.locator(
+            "#completion-time .role-legend-entry .role-legend-label text"
+        ).all_text_contents()
+        assert len(set(labels)) == len(labels) == 4
+        assert not any("…" in label for label in labels)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_verdict_is_seen_without_scrolling(browser, web_page, width):
+    with shown(browser, web_page, width) as found:
+        box = found.page.locator("#answer .wide").first
+        cell = box.locator("tbody tr").first.locator("td").nth(1)
+        assert box.locator("th").nth(1).inner_text().startswith("verdict")
+        assert cell.inner_text() in {str(verdict) for verdict in EffectVerdict}
+        right = "part => part.getBoundingClientRect().right"
+        assert cell.evaluate(right) <= box.evaluate(right)
+
+
+def test_figures_of_a_queue_name_its_discipline_and_limit(browser, web_page):
+    with shown(browser, web_page) as found:
+        for name in ("queue-over-time", "queue-waiting"):
+            titles = found.page.locator(f"#{name} .role-title-text").all_text_contents()
+            assert any(text.startswith("reverse: pfifo, 34 to 267 packets") for text in titles)
+
+
+def test_undrawn_figures_have_room_and_no_words(browser, study_page):
+    text = study_page.read_text(encoding="utf-8")
+    undrawn = text.replace("drawFigures();\n</script>", "</script>")
+    assert undrawn != text
+    assert undrawn.count("<noscript>This figure needs JavaScript") >= 8
+    page = browser.new_page()
+    page.set_content(undrawn)
+    chart = page.locator(".chart").first
+    assert chart.evaluate("part => part.innerText.trim()") == ""
+    assert chart.evaluate("part => part.getBoundingClientRect().height") >= 300
+    page.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

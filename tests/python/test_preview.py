@@ -90,7 +90,7 @@ def test_quantities_are_written_in_suitable_units():
 
 
 def test_routes_follow_delays_and_avoid_hosts():
-    experiment = load(EXAMPLES[1]).check().cells[0].experiment  # the parking lot
+    experiment = load(EXAMPLES[0].with_name("parking-lot.toml")).check().cells[0].experiment
     network = Network.of(experiment["network"])
     names = [link.name for link in network.route("a", "w")]
     assert names == ["a->r1", "first", "second", "third", "r4->w"]
@@ -213,6 +213,12 @@ def test_examples_fit_about_ten_lines_and_have_no_traps(file):
     assert not [text for text in traps(found) if not text.startswith(allowed)]
 
 
+def test_queue_with_target_shows_it_in_place_of_a_time():
+    found = plan(GREEDY, 'rate = "10 Mbit/s"\nrtt = "40 ms"\nqueue = "fq_codel"')
+    lines = describe(found, found.cells, "simulation")
+    assert ("queue", "bottleneck: fq_codel, 10240 packets, target 5 ms") in lines
+
+
 def test_values_of_all_cells_are_summed_up():
     found = load(next(file for file in EXAMPLES if file.stem == "thin-against-greedy")).check()
     lines = describe(found, found.cells, "simulation")
@@ -222,6 +228,12 @@ def test_values_of_all_cells_are_summed_up():
     assert ("flows", "thin: 1 to 8 x thin, 120 B every 150 ms, linux-3.16 cubic") in lines
     assert lines[-1] == ("runs", "4 cells x 5 seeds = 20 simulations")
 
+
+SATELLITE = """rtt = "840 ms"
+carrier = {{}}
+terminal = {{ most_slots = 28, requests = {{ policy = "{policy}" }} }}
+queue = {{ discipline = "pfifo", limit = "{limit}" }}"""
+ENDING = flows('kind = "greedy", volume = "1.5 MB"') + GREEDY
 
 TRAPS = {
     "reverse link": (flows('kind = "web"') + REPEATED, "responses take the link reverse"),
@@ -254,6 +266,25 @@ TRAPS = {
         + REPEATED,
         "they offer 12 Mbit/s",
     ),
+    "removed mechanism": (
+        flows(
+            'kind = "greedy"',
+            more='tcp = { profile = "linux-6.18", modified_fast_retransmit = true }',
+        )
+        + GREEDY
+        + REPEATED,
+        "flows.it.tcp.modified_fast_retransmit: Linux has had no modified fast retransmit since "
+        "4.11, and the simulator adds it to linux-6.18",
+    ),
+    "requests by rate": (
+        (ENDING + REPEATED, SATELLITE.format(policy="rbdc", limit="1000 packets")),
+        "stop when no more packets come, and what then waits before bottleneck leaves by "
+        "guaranteed slots alone (44 kbit/s)",
+    ),
+    "queue shorter than requests": (
+        (ENDING + REPEATED, SATELLITE.format(policy="avbdc", limit="1 bdp")),
+        "holds 847 ms of its rate, and slots come up to 2.48 s after they were asked for",
+    ),
     "few pages": (flows('kind = "web"') + REPEATED, "fewer than 4 pages each"),
     "heavy tail": (
         flows(
@@ -280,6 +311,20 @@ def test_traps_are_named_with_what_to_change(trap):
     [
         (GREEDY + REPEATED,),
         (flows('kind = "greedy"', more='tcp = { congestion = { name = "bbr" } }') + REPEATED,),
+        (
+            flows(
+                'kind = "greedy"',
+                more='tcp = { profile = "linux-3.16", modified_fast_retransmit = true }',
+            )
+            + GREEDY
+            + REPEATED,
+        ),
+        (
+            ENDING + REPEATED,
+            SATELLITE.format(policy="avbdc", limit="4 s"),
+            'duration = "100 s"',
+        ),
+        (GREEDY + REPEATED, SATELLITE.format(policy="rbdc", limit="4 s"), 'duration = "100 s"'),
         (
             flows('kind = "web", reading_time = "2 s"') + REPEATED,
             'rate = "10 Mbit/s"\nrtt = "40 ms"\nreverse_queue = "fq_codel"',
@@ -346,25 +391,25 @@ def test_a_run_that_takes_much_asks_on_a_terminal(monkeypatch):
         return answer
 
     monkeypatch.setattr(check.typer, "confirm", confirm)
-    check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
+    check.approve([PlannedRun(found, RunSettings(1))], Simulation(), is_approved=False)
     assert "GB of memory" in asked[0]
     answer = False
     with pytest.raises(FairwindError, match="not started"):
-        check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
-    check.approve([PlannedRun(found)], Simulation(), 1, is_approved=True)
+        check.approve([PlannedRun(found, RunSettings(1))], Simulation(), is_approved=False)
+    check.approve([PlannedRun(found, RunSettings(1))], Simulation(), is_approved=True)
     assert len(asked) == 2
 
 
 def test_runs_of_usual_size_ask_nothing(monkeypatch):
     monkeypatch.setattr(check.typer, "confirm", lambda *_, **__: pytest.fail("asked"))
-    two = PlannedRun(Scenario("two.toml", SCENARIO).check())
-    check.approve([two], Simulation(), None, is_approved=False)
+    two = PlannedRun(Scenario("two.toml", SCENARIO).check(), RunSettings())
+    check.approve([two], Simulation(), is_approved=False)
 
 
 def test_long_runs_are_asked_about(monkeypatch):
     found = plan(GREEDY, 'rate = "10 Gbit/s"\nrtt = "40 ms"', 'duration = "2500 h"')
     with pytest.raises(FairwindError, match=r"estimated to take [0-9.]+ h"):
-        check.approve([PlannedRun(found)], Simulation(), 1, is_approved=False)
+        check.approve([PlannedRun(found, RunSettings(1))], Simulation(), is_approved=False)
 
 
 def planned_of(folder, plan):
@@ -374,10 +419,10 @@ def planned_of(folder, plan):
 def test_parts_of_a_study_are_asked_about_together(monkeypatch):
     monkeypatch.setattr(check, "MOST_SECONDS", 900.0)
     engine = ScriptedEngine(name="kernel", is_real_time=True)
-    half = PlannedRun(made_up.plan((1, 4), replicates=3))  # six runs of 91 s
-    check.approve([half], engine, 1, is_approved=False)
+    half = PlannedRun(made_up.plan((1, 4), replicates=3), RunSettings(1))  # six runs of 91 s
+    check.approve([half], engine, is_approved=False)
     with pytest.raises(FairwindError, match=r"estimated to take 18\.2 min"):
-        check.approve([half, half], engine, 1, is_approved=False)
+        check.approve([half, half], engine, is_approved=False)
 
 
 def test_finished_runs_take_no_time(tmp_path, monkeypatch):
@@ -385,15 +430,15 @@ def test_finished_runs_take_no_time(tmp_path, monkeypatch):
     engine = ScriptedEngine(name="kernel", is_real_time=True)
     grid = made_up.plan((1, 4), replicates=3)
     with pytest.raises(FairwindError, match=r"estimated to take [0-9.]+ min"):
-        check.approve(planned_of(tmp_path, grid), engine, 1, is_approved=False)
+        check.approve(planned_of(tmp_path, grid), engine, is_approved=False)
     run_plan(grid, engine, RunSettings(1, tmp_path))
     assert missing_cells(grid, engine, RunSettings(1, tmp_path)) == []
-    check.approve(planned_of(tmp_path, grid), engine, 1, is_approved=False)
+    check.approve(planned_of(tmp_path, grid), engine, is_approved=False)
     more = made_up.plan((1, 4), replicates=4)
-    check.approve(planned_of(tmp_path, more), engine, 1, is_approved=False)
+    check.approve(planned_of(tmp_path, more), engine, is_approved=False)
     another = made_up.plan((1, 2), replicates=3)
     with pytest.raises(FairwindError, match=r"estimated to take"):
-        check.approve(planned_of(tmp_path, another), engine, 1, is_approved=False)
+        check.approve(planned_of(tmp_path, another), engine, is_approved=False)
 
 
 def test_growing_run_is_asked_about_by_its_bound(tmp_path):
@@ -407,13 +452,8 @@ def test_growing_run_is_asked_about_by_its_bound(tmp_path):
 
 def test_a_study_that_takes_much_is_refused_without_a_terminal(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "MOST_SECONDS", 0.1)
-    name, options = "application-limited-streams", {"jobs": 1, "out": tmp_path / "a"}
+    name, settings = "application-limited-streams", RunSettings(1, tmp_path / "a")
+    flags = dict.fromkeys(("has_figures", "is_wide", "is_approved", "is_live"), False)
     with pytest.raises(FairwindError, match=r"this run is estimated to take .* s\n.*--yes"):
-        runs.run_study(
-            *(name, "sim", "reduced", {}),
-            force=False,
-            output=OutputFormat.TABLE,
-            files=runs.ReportFiles(),
-            **options,
-        )
+        runs.run_study(*(name, "sim", "reduced", {}, settings, OutputFormat.TABLE), **flags)
     assert not (tmp_path / "a").exists()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import keyword
 import re
 import subprocess
 import sys
 import tomllib
+import typing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,11 +21,12 @@ from fairwind.engine.core import scenario_schema
 from fairwind.errors import FairwindError
 from fairwind.html import block, line, table
 from fairwind.results import Claim, Verdict, summarise
-from fairwind.scenario import Scenario
+from fairwind.scenario import Plan, Scenario, typed
 from fairwind.scenario.settings import flattened, toml_value
-from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
+from fairwind.units import KiB, Mbit_s, Span, hour, kB, ms, percent, s
 
 ROOT = Path(__file__).parents[2]
+TYPES = ROOT / "python" / "fairwind" / "scenario" / "typed.pyi"
 
 SETTINGS = {
     "name": "two groups",
@@ -158,8 +162,7 @@ def test_nested_settings_leave_other_keys_as_they_are():
 
 
 def test_each_table_and_key_of_the_schema_has_a_type():
-    subprocess.run([sys.executable, ROOT / "tools" / "typed_settings.py", "--check"], check=True)
-    typed = (ROOT / "python" / "fairwind" / "scenario" / "typed.py").read_text(encoding="utf-8")
+    text = TYPES.read_text(encoding="utf-8")
     keys = {
         key
         for definition in [scenario_schema(), *scenario_schema()["$defs"].values()]
@@ -167,8 +170,29 @@ def test_each_table_and_key_of_the_schema_has_a_type():
         for key in form.get("properties", ())
     }
     assert len(keys) > 100
-    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", typed)]
+    missing = [key for key in keys if not re.search(rf"\b{key}(: |\": )", text)]
     assert not missing or missing == ["name"]
+
+
+def test_types_at_run_time_are_those_of_the_stub():
+    stub = ast.parse(TYPES.read_text(encoding="utf-8"))
+    tables = {one.name: one for one in stub.body if isinstance(one, ast.ClassDef)}
+    assert len(tables) > 60
+    for name, one in tables.items():
+        keys = {key.target.id for key in one.body if isinstance(key, ast.AnnAssign)}
+        made = set(getattr(typed, name).__annotations__)
+        assert keys <= made and all(map(keyword.iskeyword, made - keys)), name
+    aliases = [one for one in stub.body if isinstance(one, ast.AnnAssign)]
+    assert len(aliases) > 20
+    for alias in aliases:
+        assert getattr(typed, alias.target.id) == ast.literal_eval(alias.value)
+    assert typed.ScenarioSettings.__required_keys__ == {"name", "duration", "flows"}
+    assert typed.PathSettings.__annotations__["rtt"].__forward_arg__ == "Span | str"
+    hints = typing.get_type_hints(typed.CarrierSettings)
+    assert hints["frame"] == Span | str
+    assert "slots" in typed.CarrierSettings.__doc__
+    with pytest.raises(ImportError, match="cannot import name 'Settings'"):
+        exec("from fairwind.scenario.typed import Settings")
 
 
 PROGRAM = """
@@ -285,9 +309,15 @@ def test_scenario_and_plan_show_what_would_run():
     page = scenario._repr_html_()
     assert page == scenario.plan._repr_html_()
     text = Tags(page).text
-    assert {"two groups", "thin <b>and</b> greedy", "bottleneck", "1 Mbit/s", "pfifo"} <= {*text}
-    assert {"greedy", "linux-6.18", "path.rtt", "40 ms, 80 ms", "none, some"} <= {*text}
-    assert "8 runs: 4 cells, 2 replicates each, 3 s each" in text
+    assert {"two groups", "thin <b>and</b> greedy", "path.rtt: 40 ms, 80 ms"} <= {*text}
+    words = " ".join(text)
+    for part in ("bottleneck: pfifo", "1 Mbit/s", "greedy", "linux-6.18", "none, some", "3 s, all"):
+        assert part in words, words
+    assert "4 cells x 2 seeds = 8 runs" in text
+
+
+def test_plan_of_a_capture_shows_its_name():
+    assert Tags(Plan.of_one_cell("a capture", "", {})._repr_html_()).text == ["a capture"]
 
 
 def test_a_wrong_scenario_shows_its_errors():

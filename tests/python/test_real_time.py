@@ -9,8 +9,9 @@ import pytest
 
 from fairwind.engine.engines import Refusal
 from fairwind.errors import FairwindError
-from fairwind.execution.admission import duration_in_words, plan_seconds
+from fairwind.execution.admission import plan_seconds
 from fairwind.execution.execute import RunSettings, RunState, run_plan
+from fairwind.quantities import time_in_words
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import lateness_by_cell, lateness_in_words, open_results, readable_overview
@@ -55,10 +56,10 @@ def test_several_jobs_shorten_the_wait_but_never_below_one_run():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(12.4, "12 s"), (119, "119 s"), (600, "10 min"), (9000, "2.5 h")]
+    ("seconds", "words"), [(12.4, "12.4 s"), (119, "119 s"), (600, "10 min"), (9000, "2.5 h")]
 )
 def test_duration_is_rounded(seconds, words):
-    assert duration_in_words(seconds) == words
+    assert time_in_words(seconds) == words
 
 
 def test_what_is_finished_is_not_expected_again(tmp_path):

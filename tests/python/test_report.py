@@ -20,7 +20,6 @@ from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
 from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.plots.tails import survivors
-from fairwind.report import drawing
 from fairwind.report.drawing import packed_drawing_code
 from fairwind.report.figures import coarser, default_figures
 from fairwind.report.overlay import MOST_CURVES, MOST_PANELS, chosen_labels, overlaid, overlaid_axes
@@ -123,7 +122,7 @@ def test_drawing_code_is_kept_and_a_damaged_copy_is_replaced(tmp_path, monkeypat
     kept.write_text(code[:1000], encoding="ascii")
     assert packed_drawing_code() == code == kept.read_text(encoding="ascii")
     assert b"vegaEmbed" in zlib.decompress(base64.b64decode(code))
-    monkeypatch.setattr(drawing, "_bundle", None)
+    monkeypatch.setattr("vl_convert.javascript_bundle", None)
     assert packed_drawing_code() == code
 
 
@@ -158,7 +157,7 @@ def test_a_page_names_axes_as_the_scenario_does(study_run, page):
     assert "flows_count" not in before
     (figure,) = [one for one in default_figures(study_run) if one.name == "queue-drops"]
     drawn = json.dumps(figure.chart.to_dict())
-    assert '"flows.*.count, variant"' in drawn
+    assert '["count,", "variant"]' in drawn
     assert '"4, LT"' in drawn
 
 
@@ -257,7 +256,7 @@ def test_variants_lie_over_one_another_and_counts_separate_panels(study_run):
     drawn = overlaid(study_run, study_run.groups)
     assert drawn.frame["curve"].unique(maintain_order=True).to_list() == list(VARIANTS)
     assert drawn.frame["panel"].unique(maintain_order=True).to_list() == [
-        f"{group}, flows.*.count {count}" for group in ("greedy", "thin") for count in (1, 4, 16)
+        f"{group}, count {count}" for group in ("greedy", "thin") for count in (1, 4, 16)
     ]
     assert (drawn.columns, drawn.curve_title, drawn.note) == (3, "variant", "")
 
@@ -271,7 +270,7 @@ def test_axes_of_one_value_separate_nothing(tmp_path):
 def test_all_cells_of_a_small_grid_share_a_panel(tmp_path):
     results = run_plan(plan((1, 4), ("TCP", "LT")), ScriptedEngine(), RunSettings(1, tmp_path))
     drawn = overlaid(results, results.groups)
-    assert "flows.*.count 4, variant LT" in drawn.frame["curve"]
+    assert "count 4, variant LT" in drawn.frame["curve"]
     assert set(drawn.frame["panel"]) == {"greedy", "thin"}
 
 

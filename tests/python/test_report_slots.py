@@ -77,3 +77,10 @@ def test_runs_with_slots_have_the_figure_and_others_have_not(tmp_path):
     caption = figure_names(slots, tmp_path / "slots")["slots-over-time"]
     assert "the terminal of bottleneck asked for" in caption
     assert "slots-over-time" not in figure_names('rate = "1 Mbit/s"', tmp_path / "rate")
+
+
+def test_sampled_congestion_windows_are_drawn(tmp_path):
+    rate = 'rate = "1 Mbit/s"'
+    assert "congestion-window" not in figure_names(rate, tmp_path / "none")
+    sampled = rate + '\n[measure]\nendpoint_interval = "100 ms"'
+    assert "first flow of each group" in figure_names(sampled, tmp_path / "s")["congestion-window"]

@@ -20,7 +20,6 @@ from fairwind import _core
 from fairwind.cli import shell as command
 from fairwind.errors import FairwindError
 from fairwind.packetdrill import kernel_problem
-from fairwind.scenario import Scenario
 from fairwind.shell import Ended, PathOptions, ShellSettings, path_scenario, run_shell
 from outside import BYTES, ECHO
 from process import SCENARIO, fairwind
@@ -83,7 +82,7 @@ def seconds(done: subprocess.CompletedProcess[str]) -> float:
 
 
 def test_what_is_said_once_holds_in_both_directions():
-    text = path_scenario(PathOptions(rate="5 Mbit/s", rtt="100 ms", loss="1 %"))
+    text = path_scenario(PathOptions(rate="5 Mbit/s", rtt="100 ms", loss="1 %")).text
     assert text.count('rate = "5 Mbit/s"') == 2
     assert text.count('delay = "50 ms"') == 2
     assert text.count('loss = "1 %"') == 2
@@ -92,7 +91,7 @@ def test_what_is_said_once_holds_in_both_directions():
 
 def test_the_way_back_can_be_another():
     path = PathOptions("5 Mbit/s", "15 ms", "20 % bdp", reverse_rate="1 Mbit/s", reverse_loss="2 %")
-    text = path_scenario(path)
+    text = path_scenario(path).text
     assert text.count("rate = ") == 2
     assert 'rate = "1 Mbit/s"' in text
     assert text.count("loss = ") == 1
@@ -143,7 +142,7 @@ def test_a_path_that_cannot_be_set_up_leaves_the_folder_free(tmp_path, monkeypat
         raise _core.KernelUnavailable("use sudo")
 
     out = tmp_path / "report"
-    plan = Scenario("the path", path_scenario(PathOptions(rtt="20 ms"))).check()
+    plan = path_scenario(PathOptions(rtt="20 ms")).check()
     monkeypatch.setattr(_core, "run_shell", refuse)
     for _ in range(2):
         with pytest.raises(FairwindError, match="use sudo"):

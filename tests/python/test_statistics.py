@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairwind.statistics import (
-    bootstrap_interval,
-    equivalence,
     holm,
     jain_index,
     mean_interval,
     paired_difference,
-    quantiles,
     relative_change,
     relative_difference,
     welch_difference,
@@ -229,48 +226,3 @@ def test_one_sample_tells_a_relative_difference_without_an_interval():
     interval = relative_difference([2.0], [3.0, 3.5], is_paired=False)
     assert interval.estimate == pytest.approx(0.625)
     assert math.isnan(interval.low)
-
-
-def test_bootstrap_interval_of_a_median_covers_the_truth():
-    covered = 0
-    for seed in range(150):
-        interval = bootstrap_interval(
-            normal(40, seed), lambda sample: float(np.median(sample)), seed=seed, resamples=400
-        )
-        covered += interval.low <= 10 <= interval.high
-    assert covered / 150 > 0.88
-
-
-def test_bootstrap_repeats_with_its_seed():
-    sample = normal(20, 1)
-    first = bootstrap_interval(sample, lambda s: float(s.mean()), seed=4)
-    assert first == bootstrap_interval(sample, lambda s: float(s.mean()), seed=4)
-    assert first != bootstrap_interval(sample, lambda s: float(s.mean()), seed=5)
-
-
-def test_quantiles_lie_between_order_statistics():
-    assert quantiles([1, 2, 3, 4], [0, 0.5, 1]).tolist() == [1, 2.5, 4]
-
-
-@pytest.mark.parametrize("is_paired", [True, False])
-def test_samples_are_equivalent_within_a_wide_margin(is_paired):
-    a, b = normal(30, 1), normal(30, 2)
-    assert equivalence(a, b, 3.0, is_paired=is_paired).is_equivalent
-    assert not equivalence(a, b, 0.1, is_paired=is_paired).is_equivalent
-
-
-@pytest.mark.parametrize("is_paired", [True, False])
-@pytest.mark.parametrize("margin", [0.2, 0.5, 1.0, 2.0])
-def test_equivalence_agrees_with_its_interval(margin, is_paired):
-    # Two one-sided tests at 5 % reject exactly if the 90 % interval lies within the margin.
-    for seed in range(20):
-        a, b = normal(8, seed, deviation=0.7), normal(8, 100 + seed, deviation=0.7)
-        outcome = equivalence(a, b, margin, is_paired=is_paired)
-        difference = outcome.difference
-        is_within = -margin < difference.low and difference.high < margin
-        assert outcome.is_equivalent == is_within
-
-
-def test_zero_margin_is_refused():
-    with pytest.raises(ValueError, match="above 0"):
-        equivalence([1, 2], [1, 2], 0)

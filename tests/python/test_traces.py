@@ -13,7 +13,7 @@ import pytest
 import vl_convert
 
 from fairwind.execution.execute import RunSettings, run_plan
-from fairwind.plots import flow_panels, save, thinned, time_sequence
+from fairwind.plots import flow_panels, save, thinned
 from fairwind.plots.points import (
     brought_together,
     closer_look,
@@ -88,7 +88,6 @@ def test_what_was_brought_together_is_said():
     assert f"{after.height:,} marks stand for {before.height:,} points" in brought_together(after)
 
 
-@pytest.mark.parametrize("draw", [time_sequence, flow_panels])
 @pytest.mark.parametrize(
     "trace",
     [
@@ -101,8 +100,8 @@ def test_what_was_brought_together_is_said():
     ],
     ids=["empty", "a SYN alone", "round trips alone", "one ACK", "tiny", "large"],
 )
-def test_traces_of_any_size_are_drawn(draw, trace, tmp_path):
-    save(draw(trace), tmp_path / "picture.png")
+def test_traces_of_any_size_are_drawn(trace, tmp_path):
+    save(flow_panels(trace), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -118,7 +117,7 @@ def test_every_kind_of_point_has_its_own_sign(tmp_path):
         )
         for place, sign in enumerate(SIGNS)
     )
-    save(time_sequence(trace), tmp_path / "signs.svg")
+    save(flow_panels(trace), tmp_path / "signs.svg")
     drawn = (tmp_path / "signs.svg").read_text(encoding="utf-8")
     for sign in SIGNS:
         assert f">{sign.label}<" in drawn

@@ -1,5 +1,6 @@
 //! Agenda of flows: a timing wheel of their deadlines.
 
+use fairwind_measure::FlowDescription;
 use fairwind_units::{Instant, Span};
 
 /// A time-ordered agenda of flows, kept as a wheel of short stretches of time; equal instants come
@@ -96,10 +97,11 @@ impl Agenda {
         instant_of(self.first)
     }
 
-    /// Enters a flow that has no turn, and returns its entry.
+    /// Enters a flow that has no turn, and returns its entry. A flow whose start is pending gets no turn: looking at
+    /// all of them whenever the horizon is reached would cost the square of their number.
     #[inline]
     fn enter(&mut self, now: Instant, flow: u32, deadline: Instant) -> u128 {
-        if deadline == Instant::MAX {
+        if deadline >= FlowDescription::START_PENDING {
             self.turns[flow as usize].entry = NEVER;
             return NEVER;
         }
@@ -249,6 +251,15 @@ mod tests {
         assert_eq!(agenda.due(Instant::from_millis(2)), Some(0));
         agenda.reschedule(Instant::from_millis(2), 0, Instant::from_millis(9));
         assert_eq!(agenda.next(), Instant::from_millis(9));
+    }
+
+    #[test]
+    fn pending_start_gets_no_turn() {
+        let mut agenda = Agenda::with_flows(2);
+        agenda.schedule(Instant::ZERO, 0, FlowDescription::START_PENDING);
+        assert_eq!(agenda.next(), Instant::MAX);
+        agenda.schedule(Instant::from_millis(3), 0, Instant::from_millis(4));
+        assert_eq!(agenda.due(Instant::from_millis(4)), Some(0));
     }
 
     proptest! {

@@ -25,6 +25,8 @@ pub(crate) struct Writer {
     written_bytes: u64,
     /// Written bytes that wait for room in the send buffer.
     blocked_bytes: u64,
+    /// Whether the application waits until the endpoint is writable.
+    is_asleep: bool,
     has_closed: bool,
 }
 
@@ -33,15 +35,28 @@ impl Writer {
     /// or not the send buffer has room for them.
     #[inline]
     pub(crate) fn poll_write(&mut self, now: Instant, endpoint: &mut Connection) -> Option<u64> {
-        if self.blocked_bytes > 0 {
-            self.blocked_bytes -= endpoint.write(self.blocked_bytes);
+        if self.blocked_bytes > 0 && !self.push(endpoint) && self.application.is_filling() {
+            return None;
         }
         let unsent = endpoint.unsent_bytes() + self.blocked_bytes;
         let bytes = self.application.poll_write(now, unsent)?;
         self.written_bytes += bytes;
         self.blocked_bytes += bytes;
         self.blocked_bytes -= endpoint.write(self.blocked_bytes);
+        self.is_asleep = self.blocked_bytes > 0;
         Some(self.written_bytes)
+    }
+
+    /// Writes what waits for room, unless the application is asleep: a kernel wakes it when the endpoint is writable,
+    /// not whenever there is room (Linux `sk_stream_write_space`).
+    #[cold]
+    fn push(&mut self, endpoint: &mut Connection) -> bool {
+        if self.is_asleep && !endpoint.is_writable() {
+            return false;
+        }
+        self.blocked_bytes -= endpoint.write(self.blocked_bytes);
+        self.is_asleep = self.blocked_bytes > 0;
+        true
     }
 
     /// Closes the endpoint if the application has nothing more to write, and the endpoint took all.
@@ -111,6 +126,7 @@ impl End {
             stop,
             written_bytes: 0,
             blocked_bytes: 0,
+            is_asleep: false,
             has_closed: false,
         };
         let listener = Listener {

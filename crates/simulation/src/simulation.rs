@@ -186,6 +186,10 @@ impl Simulation {
             }
         }
         control.report(whole, whole);
+        if control.live().is_wanted() {
+            // A simulation of few events reports no counts before its end.
+            control.live().count(&self.collector, self.end);
+        }
         self.finish()
     }
 

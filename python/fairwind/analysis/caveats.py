@@ -31,8 +31,11 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
         _no_packets(facts) or _empty_groups(folder),
         _offload(connections, total),
         *_incomplete(connections, total),
-        _not_drawn(facts),
-        _beyond_windows(facts),
+        *(
+            text.format(many)
+            for name, text in COUNTED.items()
+            if (many := sum(fact.get(name) or 0 for fact in facts))
+        ),
     ]
     return tuple(sentence for sentence in found if sentence is not None)
 
@@ -121,26 +124,13 @@ def _empty_groups(folder: Path) -> str | None:
     )
 
 
-def _not_drawn(facts: Sequence[Mapping[str, Any]]) -> str | None:
-    """Warn of chosen flows that are not drawn."""
-    many = sum(fact.get("connections_not_drawn") or 0 for fact in facts)
-    if not many:
-        return None
-    return (
-        f"{many} connections of --draw are not drawn, because there are too many; "
-        "use a narrower filter."
-    )
-
-
-def _beyond_windows(facts: Sequence[Mapping[str, Any]]) -> str | None:
-    """Warn of windows that were too many to keep."""
-    many = sum(fact.get("packets_beyond_windows") or 0 for fact in facts)
-    if not many:
-        return None
-    return (
-        f"The windows are too short for the capture: losses and queueing over time lack {many} "
-        "packets. Set longer windows with --interval."
-    )
+COUNTED = {
+    "connections_not_drawn": "{} connections of --draw are not drawn, because there are too many; "
+    "use a narrower filter.",
+    "packets_beyond_windows": "The windows are too short for the capture: losses and queueing over "
+    "time lack {} packets. Set longer windows with --interval.",
+}
+"""Counts of the core that are 0 if all is well, and the warnings about others."""
 
 
 def _offload(connections: pl.LazyFrame, total: int) -> str | None:

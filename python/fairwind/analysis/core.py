@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairwind import _core
 from fairwind.analysis.settings import AnalysisSettings
 from fairwind.engine.engines import frames_of
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +43,7 @@ class CoreAnalysis:
         If nothing can be read, or a filter is wrong.
     """
 
+    @translated(_core.CaptureError, CaptureError)
     def __init__(
         self,
         sender: Sequence[str],
@@ -52,15 +52,14 @@ class CoreAnalysis:
         *,
         follow: bool = False,
     ) -> None:
-        with _translated():
-            self._core = _core.Analysis(
-                list(sender), list(receiver), json.dumps(settings.document), follow=follow
-            )
+        self._core = _core.Analysis(
+            list(sender), list(receiver), json.dumps(settings.document), follow=follow
+        )
 
+    @translated(_core.CaptureError, CaptureError)
     def advance(self) -> Step:
         """Go on for a moment: ``waiting`` if there is nothing more yet, ``done`` at the end."""
-        with _translated():
-            return cast("Step", self._core.advance(PACKETS_AT_ONCE))
+        return cast("Step", self._core.advance(PACKETS_AT_ONCE))
 
     @property
     def bytes_read(self) -> int:
@@ -72,16 +71,17 @@ class CoreAnalysis:
         """Number of packets that have been read."""
         return self._core.packets
 
+    @translated(_core.CaptureError, CaptureError)
     def take_rows(self, least: int) -> dict[str, pl.DataFrame]:
         """Take the rows that are final, by table, if there are at least so many."""
-        with _translated():
-            return frames_of(self._core.take_rows(least))
+        return frames_of(self._core.take_rows(least))
 
+    @translated(_core.CaptureError, CaptureError)
     def snapshot(self) -> dict[str, pl.DataFrame]:
         """Give the tables as they would be if the capture ended now."""
-        with _translated():
-            return frames_of(self._core.snapshot())
+        return frames_of(self._core.snapshot())
 
+    @translated(_core.CaptureError, CaptureError)
     def finish(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         """End the analysis: the rows not taken yet, and what else there is to tell.
 
@@ -92,8 +92,7 @@ class CoreAnalysis:
         dict
             ``facts`` (dict) and ``notes`` (list of sentences).
         """
-        with _translated():
-            tables, text = self._core.finish()
+        tables, text = self._core.finish()
         return frames_of(tables), json.loads(text)
 
 
@@ -106,11 +105,3 @@ def rate_columns(table: str) -> dict[str, str]:
         The column of the bytes by that of the rate.
     """
     return {rate: bytes_ for of, rate, bytes_ in _core.rate_columns() if of == table}
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except _core.CaptureError as error:
-        raise CaptureError(str(error)) from error

@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,7 +21,7 @@ import polars as pl
 from fairwind.analysis.core import OTHER, CoreAnalysis
 from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder
 from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
-from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
+from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source, total
 from fairwind.errors import FairwindError
 from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.store import storage_errors
@@ -63,22 +63,6 @@ class AnalysisState:
 Watch = Callable[[AnalysisState], None]
 
 
-@dataclass
-class _CoreNotes:
-    """Notes of the core on all pairs of inputs."""
-
-    facts: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    is_complete: bool = True
-
-    def add(self, taps: Taps, found: dict[str, Any], *, has_others: bool) -> None:
-        """Add the facts and notes of one pair; where there are several, with its place."""
-        of = {"cell": taps.cell.index, "replicate": taps.replicate}
-        where = f"cell {of['cell']}, replicate {of['replicate']}: " if has_others else ""
-        self.facts.append(of | found["facts"])
-        self.notes += [f"{where}{note}" for note in found["notes"]]
-
-
 def analyse_source(
     source: Source,
     settings: AnalysisSettings,
@@ -111,27 +95,31 @@ def analyse_source(
     FairwindError
         If the folder cannot be used, or the disk is full.
     """
-    notes = _CoreNotes()
+    facts: list[dict[str, Any]] = []
+    notes: list[str] = []
+    is_complete = True
     is_drawn_later = _is_drawn_later(source, settings)
     full = f"{out} could not be written, and nothing is left there"
     hint = "free some space, or name a folder on another disk with --out"
     folder = new_folder(out, source, settings, force=force)
     with storage_errors(out, full, hint), folder as keep:
-        before = AnalysisState(0, 0, _total_bytes(source), dict)
+        before = AnalysisState(0, 0, total(taps.bytes for taps in source.taps), dict)
         for taps in source.taps:
             chosen = source.settings_of(taps, settings)
             analysis = CoreAnalysis(taps.sender, taps.receiver, chosen, follow=follow)
             pair = _Pair(source, taps, analysis, keep)
             was_interrupted = pair.read(before, watch or (lambda _: None))
-            notes.is_complete = follow or not was_interrupted
+            is_complete = follow or not was_interrupted
             before.packets += analysis.packets
             before.bytes_read += analysis.bytes_read
-            notes.add(taps, pair.finish(), has_others=len(source.taps) > 1)
+            found = pair.finish()
+            facts.append(found["facts"])
+            notes += found["notes"]
             if was_interrupted:
                 break
             if is_drawn_later:
                 pair.draw_largest(chosen)
-        keep.add_notes(facts=notes.facts, notes=notes.notes, is_complete=notes.is_complete)
+        keep.add_notes(facts=facts, notes=notes, is_complete=is_complete)
     return Results(out)
 
 
@@ -172,7 +160,7 @@ class _Pair:
         return False
 
     def finish(self) -> dict[str, Any]:
-        """Keep the rest of the rows; give the facts and notes of the core."""
+        """Keep the rest of the rows; give the facts and notes of the core, with their place."""
         tables, results = self.analysis.finish()
         groups = tables.get("groups", pl.DataFrame())
         if groups.height:
@@ -181,7 +169,11 @@ class _Pair:
             if groups.height > 1 and _is_empty(groups.filter(pl.col("group") == OTHER)):
                 self.keep.rows.without_others.append(place)
         self._add(tables)
-        return results
+        of = {"cell": self.taps.cell.index, "replicate": self.taps.replicate}
+        is_alone = len(self.source.taps) == 1
+        where = "" if is_alone else f"cell {of['cell']}, replicate {of['replicate']}: "
+        notes = [f"{where}{note}" for note in results["notes"]]
+        return {"facts": of | results["facts"], "notes": notes}
 
     def draw_largest(self, settings: AnalysisSettings) -> None:
         """Read once more, for the points of what turned out to be the largest connections."""
@@ -215,12 +207,6 @@ def _is_empty(groups: pl.DataFrame) -> bool:
     """Return whether no group was seen at any point."""
     counted = ("flows", "packets_sent", "packets_received")
     return not any(groups[name].sum() for name in counted)
-
-
-def _total_bytes(source: Source) -> int | None:
-    sizes = [taps.bytes for taps in source.taps]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

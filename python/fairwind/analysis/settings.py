@@ -7,22 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
 from fairwind.errors import FairwindError
-
-NANOSECONDS = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "min": 60_000_000_000,
-    "h": 3_600_000_000_000,
-}
-TIME = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-zµ]+)\s*")
+from fairwind.quantities import parse_seconds
 
 LONGEST_NS = 2**62
 """Times beyond it, about 146 years, are refused."""
@@ -130,13 +120,13 @@ class AnalysisSettings:
 
 def span_ns(text: str, option: str) -> int:
     """Read a time such as ``100ms`` in nanoseconds."""
-    match = TIME.fullmatch(text)
-    if match is None or match[2] not in NANOSECONDS:
+    try:
+        nanoseconds = round(parse_seconds(text.strip().replace("µ", "u")) * 1e9)
+    except FairwindError as error:
         raise FairwindError(
             f"{option} {text}: a time with its unit was expected",
-            f"units are {', '.join(NANOSECONDS)}: {option} 100ms",
-        )
-    nanoseconds = int(Decimal(match[1]) * NANOSECONDS[match[2]])
+            f"units are ns, us, ms, s, min, h: {option} 100ms",
+        ) from error
     if nanoseconds > LONGEST_NS:
         raise FairwindError(f"{option} {text}: no capture is that long", "give a shorter time")
     return nanoseconds
@@ -157,8 +147,7 @@ def when(text: str, option: str) -> When:
             raise _no_instant(text, option) from error
         whole = at if at.tzinfo else at.replace(tzinfo=UTC)
         since = whole - datetime(1970, 1, 1, tzinfo=UTC)
-        seconds = since.days * 86_400 + since.seconds
-        return When(seconds * 10**9 + since.microseconds * 1000, is_absolute=True)
+        return When(since // timedelta(microseconds=1) * 1000, is_absolute=True)
     try:
         return When(span_ns(text, option))
     except FairwindError as error:
@@ -193,20 +182,17 @@ def draw_of(text: str) -> Draw:
 
 def group_of(text: str) -> tuple[str, str]:
     """Read a group such as ``thin=dst port 5000``: name and filter."""
-    name, equals, rule = text.partition("=")
-    if not equals or not name.strip() or not rule.strip():
-        raise FairwindError(
-            f"--group {text}: NAME=FILTER was expected", "--group 'thin=dst port 5000'"
-        )
-    return name.strip(), rule.strip()
+    return _pair(text, "--group", "NAME=FILTER", "--group 'thin=dst port 5000'")
 
 
 def translation_of(text: str) -> tuple[str, str]:
     """Read a translated address such as ``10.0.0.1=192.0.2.7``: at the sender, at the receiver."""
-    inside, equals, outside = text.partition("=")
-    if not equals or not inside.strip() or not outside.strip():
-        raise FairwindError(
-            f"--nat {text}: ADDRESS[:PORT]=ADDRESS[:PORT] was expected",
-            "the address in the sender's capture first: --nat 10.0.0.1=192.0.2.7",
-        )
-    return inside.strip(), outside.strip()
+    hint = "the address in the sender's capture first: --nat 10.0.0.1=192.0.2.7"
+    return _pair(text, "--nat", "ADDRESS[:PORT]=ADDRESS[:PORT]", hint)
+
+
+def _pair(text: str, option: str, form: str, hint: str) -> tuple[str, str]:
+    first, _, second = (part.strip() for part in text.partition("="))
+    if not first or not second:
+        raise FairwindError(f"{option} {text}: {form} was expected", hint)
+    return first, second

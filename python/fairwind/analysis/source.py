@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,7 @@ class Taps:
     @property
     def bytes(self) -> int | None:
         """Size of all files; None if one has none, such as the standard input."""
-        sizes = [_size(name) for name in (*self.sender, *self.receiver)]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        return total(_size(name) for name in (*self.sender, *self.receiver))
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,12 @@ class Source:
         if self.program is not None:
             return _as_behind_path(self.program, taps.cell.experiment, settings)
         return _as_measured(taps.cell.experiment, settings)
+
+
+def total(sizes: Iterable[int | None]) -> int | None:
+    """Add sizes; None if one is unknown."""
+    known = [*sizes]
+    return None if None in known else sum(size or 0 for size in known)
 
 
 def find_source(
@@ -240,21 +244,34 @@ def _taps_of_cell(run: Path, manifest: Manifest, cell: Cell, replicate: int) -> 
 def _as_measured(experiment: dict[str, Any], settings: AnalysisSettings) -> AnalysisSettings:
     """Measure captures of our own runs as the run did: groups, windows, percentiles, warm-up."""
     measure = experiment.get("measure", {})
-    unsaid = AnalysisSettings()
-    intervals = tuple(span_ns(text, "interval") for text in measure.get("intervals", ()))
-    wanted: dict[str, Any] = {}
-    if settings.groups == unsaid.groups:
-        wanted["groups"] = _groups_of(experiment["flows"])
-    if settings.intervals_ns == unsaid.intervals_ns:
-        wanted["intervals_ns"] = intervals
-    if settings.percentiles == unsaid.percentiles:
-        wanted["percentiles"] = tuple(measure.get("percentiles", unsaid.percentiles))
-    if settings.start is None and settings.end is None:
-        wanted["warmup_ns"] = span_ns(measure.get("warmup", "0 s"), "warmup")
-        wanted["end"] = When(span_ns(experiment["duration"], "duration"))
-    return replace(
-        settings, per_flow=settings.per_flow or measure.get("per_flow_intervals", False), **wanted
+    completed = _completed(
+        settings,
+        When(span_ns(experiment["duration"], "duration")),
+        groups=_groups_of(experiment["flows"]),
+        intervals_ns=tuple(span_ns(text, "interval") for text in measure.get("intervals", ())),
+        percentiles=tuple(measure.get("percentiles", settings.percentiles)),
+        per_flow=measure.get("per_flow_intervals", False),
     )
+    if settings.start is not None or settings.end is not None:
+        return completed
+    return replace(completed, warmup_ns=span_ns(measure.get("warmup", "0 s"), "warmup"))
+
+
+def _completed(
+    settings: AnalysisSettings,
+    end: When | None,
+    **known: Any,  # noqa: ANN401 - attributes of `AnalysisSettings`
+) -> AnalysisSettings:
+    """Give what the run knows where nothing else was asked for."""
+    unsaid = AnalysisSettings()
+    wanted = {
+        name: value
+        for name, value in known.items()
+        if getattr(settings, name) == getattr(unsaid, name)
+    }
+    if settings.start is None and settings.end is None:
+        wanted["end"] = end
+    return replace(settings, **wanted)
 
 
 def _groups_of(flows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -280,17 +297,14 @@ def _as_behind_path(
 
     The duration that the scenario of a shell names is one that nobody waits for.
     """
-    unsaid = AnalysisSettings()
-    wanted: dict[str, Any] = {}
-    if settings.groups == unsaid.groups and program.addresses:
-        rules = (" or ".join(f"{way} host {end}" for end in program.addresses) for way in WAYS)
-        wanted["groups"] = tuple(zip(BEHIND_PATH, rules, strict=True))
-    if settings.percentiles == unsaid.percentiles:
-        measure = experiment.get("measure", {})
-        wanted["percentiles"] = tuple(measure.get("percentiles", unsaid.percentiles))
-    if settings.start is None and settings.end is None and program.measured_s is not None:
-        wanted["end"] = When(round(program.measured_s * 1e9))
-    return replace(settings, **wanted)
+    rules = (" or ".join(f"{way} host {end}" for end in program.addresses) for way in WAYS)
+    measure, seconds = experiment.get("measure", {}), program.measured_s
+    return _completed(
+        settings,
+        None if seconds is None else When(round(seconds * 1e9)),
+        groups=tuple(zip(BEHIND_PATH, rules, strict=True)) if program.addresses else (),
+        percentiles=tuple(measure.get("percentiles", settings.percentiles)),
+    )
 
 
 def _described(name: str, point: str, cell: int, replicate: int) -> CaptureInput:

@@ -88,7 +88,8 @@ TITLES: Mapping[str, str] = {
     "unknown_segments": "unknown cause",
     "spurious_by_report": "spurious (D-SACK)",
     "bundles": "bundles",
-    "packet_loss_ratio": "packets lost / %",
+    "packets_lost": "packets lost",
+    "packet_loss_ratio": "packet loss / %",
     "payload_byte_loss_ratio": "payload lost / %",
     "range_loss_ratio": "ranges lost / %",
     "estimated_loss_ratio": "loss estimated / %",
@@ -108,6 +109,7 @@ TITLES: Mapping[str, str] = {
     "application_limited_ratio": "application limits / %",
     "receiver_limited_ratio": "receiver limits / %",
     "congestion_limited_ratio": "congestion limits / %",
+    "limited_by": "limited by",
     "attempts": "connection attempts",
     "completed": "completed",
     "unanswered": "unanswered",
@@ -117,24 +119,7 @@ TITLES: Mapping[str, str] = {
 """Measures of the summary, in order, with their titles."""
 
 BRIEF = (
-    "packets_sent",
-    "packets_received",
-    "payload_bytes_sent",
-    "payload_bytes_received",
-    "retransmitted_segments",
-    "timeout_segments",
-    "packet_loss_ratio",
-    "estimated_loss_ratio",
-    "rtt_min_s",
-    "ack_latency_p50_s",
-    "ack_latency_p99_s",
-    "ack_latency_max_s",
-    WHILE_OPEN,
-)
-"""Measures of connections in the narrow table."""
-
-
-DISPENSABLE = (
+    "packets_lost",
     "timeout_segments",
     "ack_latency_p50_s",
     "ack_latency_max_s",
@@ -142,20 +127,22 @@ DISPENSABLE = (
     "retransmitted_segments",
     "rtt_min_s",
     "packets_sent",
-    "ack_latency_p99_s",
-    "packet_loss_ratio",
     "packets_received",
     "payload_bytes_sent",
     "payload_bytes_received",
+    "ack_latency_p99_s",
+    "packet_loss_ratio",
+    "limited_by",
     WHILE_OPEN,
 )
-"""Measures of connections in the order in which they are left out of a table that is too wide."""
+"""Measures of connections that are printed, in the order in which they are left out of a table that
+is too wide."""
 
 
 def dispensable_headers(headers: Sequence[str]) -> list[str]:
     """Give the headers that may be left out of a table, the first one first."""
     titles = {header.partition(" / ")[0]: header for header in headers}
-    known = (TITLES[measure].partition(" / ")[0] for measure in DISPENSABLE)
+    known = (TITLES[measure].partition(" / ")[0] for measure in BRIEF)
     return [titles[title] for title in known if title in titles]
 
 
@@ -197,8 +184,11 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
+    limits = [name for names in LIMITS.values() for name in names if name in rows.columns]
+    if limits and "packets_sent" in rows.columns:  # only the sender's side shows what limits it
+        rows = rows.with_columns(pl.when(pl.col("packets_sent").is_not_null()).then(pl.col(limits)))
     if scope == "connection" and "observed_s" in rows.columns:
-        rows = rows.with_columns(_while_open().alias(WHILE_OPEN))
+        rows = rows.with_columns(_while_open().alias(WHILE_OPEN), _limit().alias("limited_by"))
     name = pl.col("group" if scope == "group" else "name").alias("name")
     measures = [
         measure
@@ -236,9 +226,25 @@ def _while_open() -> pl.Expr:
     return pl.when(life > 0).then(pl.col("payload_bytes_read").cast(pl.Float64) * 8.0 / life)
 
 
+LIMITS = {
+    "application": ("idle_ratio", "application_limited_ratio"),
+    "receiver window": ("receiver_limited_ratio",),
+    "congestion window": ("congestion_limited_ratio",),
+}
+"""Columns of the parts of a connection's time in which something limited its sender."""
+
+
+def _limit() -> pl.Expr:
+    """Name what limited a sender for most of the time; unknown where its limits are."""
+    parts = {of: pl.sum_horizontal(*names, ignore_nulls=False) for of, names in LIMITS.items()}
+    most = pl.max_horizontal(*parts.values())
+    name = pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in parts.items())
+    return pl.format("{} {} %", name, (100 * most).round(0).cast(pl.Int64))
+
+
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:
     names = other.collect_schema().names()
-    known = [*TITLES, "observed_s"]
+    known = [*TITLES, "observed_s", "idle_ratio"]
     wanted = [name for name in known if name in names and name not in rows.columns]
     other = other.filter(*(pl.col(name) == value for name, value in table.rows.items()))
     keys = rows.select(table.key).lazy()

@@ -1,8 +1,9 @@
 """Answers of runs: what each axis does, whether that is sure, and conditions on it.
 
 Map: `answer` the answer in words and numbers, `main_measures` the main measure of each group,
-`effects` contrasts and verdicts, `words` sentences, `conditions` what a comparison must fulfil,
-`junit` their outcome for CI, `until` adds seeds until all is decided.
+`effects` contrasts and verdicts, `reasons` why an axis changed nothing, `words` sentences,
+`conditions` what a comparison must fulfil, `junit` their outcome for CI, `until` adds seeds until
+all is decided.
 """
 
 from fairwind.lazy import lazy_names

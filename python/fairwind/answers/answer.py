@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from fairwind.answers.effects import (
     MARGIN,
-    Place,
     check_margin,
+    context_of,
     effects_of,
     missing_effects,
-    short_names,
     varied_axes,
 )
+from fairwind.answers.reasons import reason_without_effect
 from fairwind.answers.words import (
     missing_in_words,
     paragraph,
+    shares_in_words,
     unchanged_in_words,
+    unchanged_value_in_words,
     undecided_in_words,
 )
 from fairwind.folder.looks import read_looks, read_margin, write_margin
 from fairwind.results import Results
-from fairwind.results.answer import Answer, AxisEffect, Effect
-from fairwind.scenario.plan import LEADING_COLUMNS, Axis
-from fairwind.statistics import EffectVerdict
+from fairwind.results.answer import Answer, AxisEffect, Effect, Share
+from fairwind.results.shares import shares_of
+from fairwind.scenario.plan import LEADING_COLUMNS, Axis, short_names
+from fairwind.statistics import EffectVerdict, look_alpha
+from fairwind.statistics.decisions import ALPHA
 
 PAIRED = "runs of the same seed are compared in pairs"
 INDEPENDENT = "runs in real time are compared as independent samples (Welch)"
@@ -48,8 +52,15 @@ METHOD = (
 )
 
 
+SHARES_METHOD = (
+    "Shares are those of greedy groups in their goodput behind one bottleneck, means over the "
+    "seeds; an equal share gives every flow the same. Their verdicts are corrected for {counted}, "
+    "with {margin:g} % of the equal share as the margin."
+)
+
+
 def answer_of(results: Results, margin: float | None = None) -> Answer | None:
-    """Give what the axes of a run do to the main measure of each group of flows.
+    """Give what the axes of a run do to the main measure of each group, and how groups share.
 
     Parameters
     ----------
@@ -61,7 +72,8 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     Returns
     -------
     Answer or None
-        None where the run has no axis of several values, or nothing was measured.
+        None where the run has no axis of several values and no greedy groups that share a
+        bottleneck, or nothing was measured.
 
     Raises
     ------
@@ -69,28 +81,34 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
         If the margin is none.
     """
     margin = margin_of(results, margin)
-    axes = varied_axes(results)
-    if not axes:
-        return None
-    looks = looks_of(results)
-    found = effects_of(results, margin, looks)
+    axes, looks = varied_axes(results), looks_of(results)
+    found = effects_of(results, margin, looks) if axes else []
+    contexts = {cell.index: context_of(axes, cell.settings) for cell in results.manifest.plan.cells}
+    alpha = look_alpha(len(looks) - 1) if looks else ALPHA
+    shares = shares_of(results, contexts, margin, alpha)
+    missing = missing_effects(results) if axes else []
     if not found:
-        return None
+        lacking = (missing_in_words(missing),) if missing else ()
+        paragraphs = (*lacking, *shares_in_words(shares))
+        return Answer((), _shares_method(shares, margin), paragraphs, shares) if shares else None
     same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
     answers = tuple(_axis_effect(axis, names[axis.name], same[axis.name], found) for axis in axes)
     undecided = [
-        (names[place.axis.name], effect)
-        for place, effect in found
-        if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
+        (names[axis.name], effect)
+        for axis, effect in found
+        if effect.verdict is EffectVerdict.UNDECIDED and effect.value not in same[axis.name]
     ]
-    missing = missing_effects(results)
-    closing = (
+    paragraphs = (
+        *(text for answer in answers for text in answer.paragraphs),
         *((undecided_in_words(undecided, len(found)),) if undecided else ()),
         *((missing_in_words(missing),) if missing else ()),
+        *shares_in_words(shares),
     )
-    paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
-    return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
+    method = _method(results, len(found), looks, margin)
+    if shares:
+        method = f"{method} {_shares_method(shares, margin)}"
+    return Answer(answers, method, paragraphs, shares)
 
 
 def margin_of(results: Results, margin: float | None) -> float:
@@ -135,39 +153,45 @@ def _method(results: Results, effects: int, looks: Sequence[int] | None, margin:
     return METHOD.format(pairing=pairing, effects=counted, looks=spent, margin=100 * margin)
 
 
-def _same_values(results: Results, axis: Axis) -> set[str]:
-    """Give the values of an axis with which nothing differs from the first one."""
-    return {value for value in axis.labels[1:] if is_same(results, axis, value)}
+def _shares_method(shares: Sequence[Share], margin: float) -> str:
+    counted = f"{len(shares)} share{'' if len(shares) == 1 else 's'}"
+    return SHARES_METHOD.format(counted=counted, margin=100 * margin)
+
+
+def _same_values(results: Results, axis: Axis) -> dict[str, str | None]:
+    """Give the values of an axis with which nothing differs from the first one, and the reasons."""
+    return {
+        value: reason_without_effect(results, axis, value)
+        for value in axis.labels[1:]
+        if is_same(results, axis, value)
+    }
 
 
 def _axis_effect(
-    axis: Axis, name: str, same: set[str], found: Sequence[tuple[Place, Effect]]
+    axis: Axis, name: str, same: Mapping[str, str | None], found: Sequence[tuple[Axis, Effect]]
 ) -> AxisEffect:
     reference, *values = axis.labels
-    effects = [effect for place, effect in found if place.axis is axis]
-    if same == set(values):
-        paragraphs = [unchanged_in_words(name, reference, values)]
+    effects = [effect for of, effect in found if of is axis]
+    if len(same) == len(values):
+        reasons = set(same.values())
+        reason = reasons.pop() if len(reasons) == 1 else None
+        paragraphs = [unchanged_in_words(name, reference, values, reason)]
     else:
         paragraphs = [
-            _paragraph(name, reference, value, effects, is_same=value in same) for value in values
+            unchanged_value_in_words(name, reference, value, same[value])
+            if value in same
+            else paragraph(name, reference, value, those)
+            for value in values
+            if value in same or (those := [one for one in effects if one.value == value])
         ]
     return AxisEffect(
         axis=axis.name,
         reference=reference,
-        paragraphs=tuple(filter(None, paragraphs)),
+        paragraphs=tuple(paragraphs),
         effects=tuple(effects),
-        unchanged=tuple(value for value in values if value in same),
-        is_without_effect=same == set(values),
+        unchanged=tuple(same),
+        is_without_effect=len(same) == len(values),
     )
-
-
-def _paragraph(
-    name: str, reference: str, value: str, effects: Sequence[Effect], *, is_same: bool
-) -> str:
-    if is_same:
-        return f"{name} {value} (against {reference}): nothing changed in any run."
-    those = [effect for effect in effects if effect.value == value]
-    return paragraph(name, reference, value, those) if those else ""
 
 
 def is_same(results: Results, axis: Axis, value: str) -> bool:

@@ -192,11 +192,16 @@ def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:
     return found
 
 
+def is_unchanged(found: Contrast) -> bool:
+    """Return whether all pairs of runs are equal in a measure."""
+    return found.values.estimate == 0 and not has_spread(found.values)
+
+
 def _judgement(
     condition: Condition, labels: dict[str, object], found: Contrast, p: float, *, is_sure: bool
 ) -> Judgement:
     relative = found.relative(found.test.estimate)
-    is_same = found.values.estimate == 0 and not has_spread(found.values)
+    is_same = is_unchanged(found)
     if np.isnan(relative):
         outcome = Outcome.PASSED if is_same else Outcome.UNDECIDED
         evidence = "no relative difference, since A is zero or unknown"

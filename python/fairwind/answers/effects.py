@@ -6,17 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
-from fairwind.answers.main_measures import MainMeasure, main_measures
-from fairwind.compare import Contrast, contrast
+from fairwind.answers.main_measures import main_measures
+from fairwind.compare import Comparison, Contrast, Pair, contrast
 from fairwind.errors import FairwindError
-from fairwind.results import SUBJECTS, Results, rows_of
+from fairwind.results import Results
 from fairwind.results.answer import Effect
-from fairwind.results.summary import scaled_units, title_of
-from fairwind.scenario.plan import Axis
+from fairwind.results.summary import GROUPS, TRANSFERS, scaled_units, title_of
+from fairwind.scenario.plan import Axis, short_names
 from fairwind.statistics import (
     Decision,
     Difference,
@@ -37,15 +36,14 @@ def varied_axes(results: Results) -> list[Axis]:
     return [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
 
 
-def short_names(axes: Sequence[Axis]) -> dict[str, str]:
-    """Give the last part of each axis's name where no other axis has the same."""
-    last = {axis.name: axis.name.rsplit(".", 1)[-1] for axis in axes}
-    counts = [*last.values()]
-    return {name: short if counts.count(short) == 1 else name for name, short in last.items()}
-
-
-def _in_words(others: Sequence[tuple[Axis, str]], names: Mapping[str, str]) -> str:
-    return ", ".join(f"{names[axis.name]} {label}" for axis, label in others)
+def context_of(
+    axes: Sequence[Axis], settings: Mapping[str, str], without: Axis | None = None
+) -> str:
+    """Write the values of all axes but one."""
+    names = short_names(axes)
+    return ", ".join(
+        f"{names[one.name]} {settings[one.name]}" for one in axes if one is not without
+    )
 
 
 def check_margin(margin: float) -> None:
@@ -69,100 +67,51 @@ class Place:
 
     Attributes
     ----------
-    axis : Axis
+    comparison : Comparison
+        Of the values of the axis.
     label : str
         The value of the axis.
-    others : tuple of (Axis, str)
-        The other axes, of more than one value, with their values.
-    headline : tuple of str
-        Table, group and measure.
     context : str
-        The other axes in words.
+        The other axes of more than one value in words.
+    measure : str
+    pair : Pair
+        The rows of both sides.
     """
 
-    axis: Axis
+    comparison: Comparison
     label: str
-    others: tuple[tuple[Axis, str], ...]
-    headline: MainMeasure
     context: str
+    measure: str
+    pair: Pair
+
+    def contrast(self, seeds: int) -> Contrast:
+        """Compare both sides in so many of the first seeds."""
+        a, b = (rows.filter(pl.col("replicate") < seeds) for rows in (self.pair.a, self.pair.b))
+        return contrast(a, b, self.measure, is_paired=self.comparison.is_paired)
 
 
-@dataclass(frozen=True)
-class EffectTables:
-    """The tables of a run, by what effects ask them for."""
-
-    results: Results
-    margin: float
-
-    @cached_property
-    def places(self) -> list[Place]:
-        """All effects, in the order of axes, values, other axes' values, and groups."""
-        axes = varied_axes(self.results)
-        names = short_names(axes)
-        groups = main_measures(self.results)
-        found = (
-            Place(axis, label, others, headline, _in_words(others, names))
-            for axis in axes
-            for label in axis.labels[1:]
-            for others in self._contexts(axis, axes)
-            for headline in groups
-        )
-        return [
-            one
-            for one in found
-            if self._rows(one, one.label).height and self._rows(one, one.axis.labels[0]).height
-        ]
-
-    def _contexts(self, axis: Axis, axes: Sequence[Axis]) -> list[tuple[tuple[Axis, str], ...]]:
-        """Give the combinations of the other axes' values that the grid has, in its order."""
-        others = [other for other in axes if other is not axis]
-        found = (
-            tuple((other, cell.settings[other.name]) for other in others)
-            for cell in self.results.manifest.plan.cells
-        )
-        return list(dict.fromkeys(found))
-
-    @cached_property
-    def _subjects(self) -> dict[str, pl.DataFrame]:
-        return {
-            subject.table: rows_of(self.results, subject).rename({subject.column: "name"})
-            for subject in SUBJECTS
-            if subject.table in {headline[0] for headline in main_measures(self.results)}
-        }
-
-    @cached_property
-    def _rows_by_place(self) -> dict[tuple[str, str, tuple[str, ...]], pl.DataFrame]:
-        """The rows of each table, by name and labels of all axes, so that each is read once."""
-        axes = self.results.manifest.plan.axes
-        columns = [axis.column for axis in axes]
-        return {
-            (table, str(name), tuple(map(str, labels))): rows
-            for table, frame in self._subjects.items()
-            for (name, *labels), rows in frame.group_by(["name", *columns], maintain_order=True)
-        }
-
-    def _rows(self, place: Place, label: str) -> pl.DataFrame:
-        table, name, _ = place.headline
-        labels = {axis.name: other for axis, other in place.others} | {place.axis.name: label}
-        axes = self.results.manifest.plan.axes
-        key = tuple(str(axis.value(labels.get(axis.name, axis.labels[0]))) for axis in axes)
-        return self._rows_by_place.get((table, name, key), NO_ROWS)
-
-    def contrast(self, place: Place, seeds: int) -> Contrast:
-        """Compare a value of an axis with the first one, in so many of the first seeds."""
-        a, b = (
-            self._rows(place, label).filter(pl.col("replicate") < seeds)
-            for label in (place.axis.labels[0], place.label)
-        )
-        is_paired = not self.results.manifest.is_real_time
-        return contrast(a, b, place.headline[2], is_paired=is_paired)
-
-    def margin_of(self, found: Contrast) -> Margin:
-        """Give the margin on the scale of a test; NaN where it is relative to nothing."""
-        return found.bound(-self.margin), found.bound(self.margin)
+def places_of(results: Results) -> list[Place]:
+    """Give all effects, in the order of axes, values, other axes' values, and groups."""
+    mains = {(table, name): measure for table, name, measure in main_measures(results)}
+    return [place for axis in varied_axes(results) for place in _places(results, axis, mains)]
 
 
-NO_ROWS = pl.DataFrame(schema={"replicate": pl.UInt32(), "seed": pl.UInt64()})
+def _places(results: Results, axis: Axis, mains: Mapping[tuple[str, str], str]) -> list[Place]:
+    axes, order = varied_axes(results), [*mains]
+    labels = dict(zip(axis.values, axis.labels, strict=True))
+    cells = {cell.index: cell.settings for cell in results.manifest.plan.cells}
+    comparison = Comparison(results, by=axis.name)
+    found = []
+    for tables in comparison.tables([GROUPS, TRANSFERS]):
+        for pair in comparison.pairs(tables):
+            main = (pair.labels["table"], pair.labels["name"])
+            if main not in mains:
+                continue
+            cell, label = pair.a["cell"][0], labels[tables.place[axis.column]]
+            context = context_of(axes, cells[cell], axis)
+            place = Place(comparison, label, context, mains[main], pair)
+            found.append((axis.labels.index(label), cell, order.index(main), place))
+    return [place for *_, place in sorted(found, key=lambda one: one[:-1])]
 
 
 def missing_effects(results: Results) -> list[str]:
@@ -183,15 +132,14 @@ def missing_effects(results: Results) -> list[str]:
         for settings in failed:
             label = settings[axis.name]
             values = axis.labels[1:] if label == reference else (label,)
-            others = [(other, settings[other.name]) for other in axes if other is not axis]
-            where = f" at {_in_words(others, names)}" if others else ""
+            where = f" at {context_of(axes, settings, axis)}" if len(axes) > 1 else ""
             found += [f"{names[axis.name]} {value}{where}" for value in values]
     return list(dict.fromkeys(found))
 
 
 def effects_of(
     results: Results, margin: float, looks: Sequence[int] | None
-) -> list[tuple[Place, Effect]]:
+) -> list[tuple[Axis, Effect]]:
     """Find the effects of all axes, and decide on them together.
 
     Parameters
@@ -202,30 +150,32 @@ def effects_of(
         Numbers of seeds at which a run was looked at while seeds were added, the last one that of
         all seeds; None for a run that asked for a number of seeds.
     """
-    tables = EffectTables(results, margin)
+    places = places_of(results)
     sizes = [results.manifest.plan.replicates] if looks is None else looks
-    contrasts = [[tables.contrast(place, seeds) for place in tables.places] for seeds in sizes]
-    margins = [[tables.margin_of(one) for one in row] for row in contrasts]
+    contrasts = [[place.contrast(seeds) for place in places] for seeds in sizes]
+    # Where a margin is relative to nothing, it is NaN.
+    margins = [[(one.bound(-margin), one.bound(margin)) for one in row] for row in contrasts]
     tests = [[one.test for one in row] for row in contrasts]
     decisions = decide(tests[0], margins[0]) if looks is None else decide_in_looks(tests, margins)
-    last = zip(tables.places, contrasts[-1], margins[-1], decisions, strict=True)
     units = scaled_units(
-        (place.headline[2], mean)
-        for place, found in zip(tables.places, contrasts[-1], strict=True)
+        (place.measure, mean)
+        for place, found in zip(places, contrasts[-1], strict=True)
         for mean in (found.values.mean_a, found.values.mean_b)
     )
+    last = zip(places, contrasts[-1], margins[-1], decisions, strict=True)
     return [
         (
-            place,
+            axis,
             _effect(
                 place,
                 found,
                 decision,
                 _more_seeds(decision, found, bounds, tests, looks),
-                units[place.headline[2]],
+                units[place.measure],
             ),
         )
         for place, found, bounds, decision in last
+        if (axis := place.comparison.axis) is not None
     ]
 
 
@@ -255,25 +205,28 @@ def _effect(
     more_seeds: int | None,
     shown_in: tuple[str, float],
 ) -> Effect:
-    table, name, measure = place.headline
     unit, scale = shown_in
     values, test = found.values, found.test
+    # What all looks allow may leave out the last estimate; with it, the interval still holds.
+    low, high = min(decision.low, test.estimate), max(decision.high, test.estimate)
+    if math.isnan(decision.low):
+        low = high = math.nan
     return Effect(
-        table=table,
-        name=name,
-        measure=measure,
-        title=title_of(measure),
+        table=place.pair.labels["table"],
+        name=place.pair.labels["name"],
+        measure=place.measure,
+        title=title_of(place.measure),
         unit=unit,
         context=place.context,
         value=place.label,
         mean_reference=values.mean_a,
         mean=values.mean_b,
         relative=_known(found.relative(test.estimate)),
-        low=_known(found.relative(decision.low)),
-        high=_known(found.relative(decision.high)),
+        low=_known(found.relative(low)),
+        high=_known(found.relative(high)),
         difference=_known(values.mean_b - values.mean_a),
-        difference_low=_known(found.difference(decision.low)),
-        difference_high=_known(found.difference(decision.high)),
+        difference_low=_known(found.difference(low)),
+        difference_high=_known(found.difference(high)),
         p_value=_known(decision.p_value),
         holm_p_value=_known(decision.adjusted_p_value),
         verdict=decision.verdict,

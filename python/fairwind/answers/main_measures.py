@@ -7,15 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.compare import is_known
 from fairwind.results import Results, rows_of
-from fairwind.results.summary import GROUPS, TRANSFERS
-from fairwind.results.tidy import ANSWERS, is_of_a_volume
+from fairwind.results.summary import GROUPS, TRANSFERS, is_known
+from fairwind.results.tidy import ANSWERS, is_of_a_volume, workloads
 
 GOODPUT = "goodput_bits_per_second"
 LATENCIES = ("delivery_latency_p99_s", "ack_latency_p99_s")
 RESPONSES = "response_time_p99_s"
-COMPLETION = "completion_time_p90_s"
+COMPLETION = ("completion_time_p90_s", "completion_time_s")
 
 BULK = ("greedy", "on-off", "relay")
 """Kinds of workloads that send as much as they can."""
@@ -31,38 +30,36 @@ def main_measures(results: Results) -> list[MainMeasure]:
     """Give the main measure of each group: table, name and measure, in the order of the groups.
 
     Bulk transfers are judged by goodput, transfers of a volume by the time that 90 % of them took,
-    calls by the 99th percentile of the response time, everything else by that of the delivery
-    latency (of the time to the acknowledgment where nobody saw the delivery).
+    or by its time where there is a single one, calls by the 99th percentile of the response time,
+    everything else by that of the delivery latency (of the time to the acknowledgment where nobody
+    saw the delivery).
     """
-    workloads = {
-        group["name"]: group["workload"]
-        for cell in reversed(results.manifest.plan.cells)
-        for group in cell.experiment.get("flows", ())
-        if "workload" in group
-    }
+    # A group is judged by its workload in the first cell.
+    known = {name: workload for _, name, workload in reversed([*workloads(results)])}
     groups, transfers = rows_of(results, GROUPS), rows_of(results, TRANSFERS)
     found = [
         main
         for name in (groups["group"].unique(maintain_order=True) if groups.height else ())
-        if (main := _main_measure(str(name), workloads, groups, transfers)) is not None
+        if (main := _main_measure(str(name), known, groups, transfers)) is not None
     ]
     answered = {f"{name}{ANSWERS}" for _, name, measure in found if measure == RESPONSES}
     return [main for main in found if main[1] not in answered]
 
 
 def _main_measure(
-    name: str, workloads: dict[str, Any], groups: pl.DataFrame, transfers: pl.DataFrame
+    name: str, known: dict[str, Any], groups: pl.DataFrame, transfers: pl.DataFrame
 ) -> MainMeasure | None:
-    if _has(transfers, name, COMPLETION):
-        return TRANSFERS.table, name, COMPLETION
-    found = next((one for one in _measures(name, workloads) if _has(groups, name, one)), None)
+    for measure in COMPLETION:
+        if _has(transfers, name, measure):
+            return TRANSFERS.table, name, measure
+    found = next((one for one in _measures(name, known) if _has(groups, name, one)), None)
     return None if found is None else (GROUPS.table, name, found)
 
 
-def _measures(name: str, workloads: dict[str, Any]) -> Iterator[str]:
+def _measures(name: str, known: dict[str, Any]) -> Iterator[str]:
     """Give the measures that suit a group, best first; none for one that others speak for."""
-    workload = workloads.get(name)
-    caller = workloads.get(name.removesuffix(ANSWERS))
+    workload = known.get(name)
+    caller = known.get(name.removesuffix(ANSWERS))
     if workload is None and caller is not None:
         # A response that never ends, as a download, is known by its goodput alone.
         yield GOODPUT

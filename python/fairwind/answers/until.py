@@ -110,7 +110,7 @@ def run_until_decided(
         margin = margin_of(results, growth.margin)
         write_looks(results.folder, looks, margin)
         answer = answer_of(results, margin)
-        if answer is None:
+        if answer is None or not answer.axes:
             return results
         is_last = not answer.undecided or size >= growth.most_seeds
         if on_look is not None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from fairwind.quantities import percent, percent_interval
-from fairwind.results.answer import Effect
+from fairwind.results.answer import Effect, Share
 from fairwind.statistics import EffectVerdict
 from fairwind.statistics.decisions import DIFFERENT
 
@@ -34,13 +34,24 @@ def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) 
     return f"{axis} {value} (against {reference}): {parts}."
 
 
-def unchanged_in_words(axis: str, reference: str, values: Iterable[str]) -> str:
-    """Say that an axis changed nothing, and what to look at."""
+def unchanged_in_words(
+    axis: str, reference: str, values: Iterable[str], reason: str | None = None
+) -> str:
+    """Say that an axis changed nothing, and why, or what to look at."""
     those = " and ".join([reference, *values])
+    why = "Either the setting was never used, or it applies to no flow."
+    if reason is not None:
+        why = f"{reason[0].upper()}{reason[1:]}, so there was nothing to change."
     return (
         f"{axis} changed nothing in any run: all measures are the same to the last digit for "
-        f"{those}. Either the setting was never used, or it applies to no flow."
+        f"{those}. {why}"
     )
+
+
+def unchanged_value_in_words(axis: str, reference: str, value: str, reason: str | None) -> str:
+    """Say that one of several values of an axis changed nothing, and why if that shows."""
+    end = "" if reason is None else f": {reason}"
+    return f"{axis} {value} (against {reference}): nothing changed in any run{end}."
 
 
 def _of_one_measure(effects: Sequence[Effect]) -> str:
@@ -117,6 +128,9 @@ def _rounded_up(value: float) -> str:
 VISIBLE = 0.5
 """A sure difference below so many per cent is not written out."""
 
+MOST_SHARES = 12
+"""So many shares are written; more are counted."""
+
 MOST_NAMED = 4
 """So many undecided effects are named; more are counted."""
 
@@ -151,6 +165,14 @@ def missing_in_words(missing: Sequence[str]) -> str:
     more = len(missing) - MOST_NAMED
     end = f"; and {more} more" if more > 0 else ""
     return f"Not compared, because all runs of one side failed: {named}{end}."
+
+
+def shares_in_words(shares: Sequence[Share]) -> tuple[str, ...]:
+    """Write each share in a line; more than `MOST_SHARES` are counted."""
+    lines = [f"{str(one)[0].upper()}{str(one)[1:]}." for one in shares[:MOST_SHARES]]
+    if more := len(shares) - len(lines):
+        lines.append(f"And {more} more shares: `shares` in --format json.")
+    return tuple(lines)
 
 
 def _where(axis: str, effect: Effect) -> str:

@@ -1,7 +1,8 @@
 """The command line: data on standard output, everything else on standard error.
 
 Exit codes: 0 success; 1 some simulations or scripts failed; 2 wrong usage or input; 3 a condition
-of `compare` failed; 4 one is undecided; 130 interrupted (finished simulations are kept).
+of `compare` failed; 4 one is undecided, or an effect at the bound of `run --until-decided`; 130
+interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
 plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and

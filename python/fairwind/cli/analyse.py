@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -48,24 +47,6 @@ ROWS_SHOWN = 10
 WAITS_SHOWN = 5
 MOST_WAITS = 100_000
 """Rows of the longest waits: what is shown unless said, and the most that can be kept."""
-
-
-class VantageName(StrEnum):
-    """Side at which a single capture was taken."""
-
-    AUTO = "auto"
-    SENDER = "sender"
-    RECEIVER = "receiver"
-    OPENER = "opener"
-    ANSWERER = "answerer"
-
-
-class ClockName(StrEnum):
-    """Whether one clock stamped both captures."""
-
-    AUTO = "auto"
-    SAME = "same"
-    FREE = "free"
 
 
 Sender = Annotated[
@@ -173,11 +154,8 @@ IdleTimeout = Annotated[
     ),
 ]
 VantageOption = Annotated[
-    VantageName,
-    typer.Option(
-        "--vantage",
-        help="Side of a single capture. Default: inferred from handshakes.",
-    ),
+    Literal["auto", "sender", "receiver", "opener", "answerer"],
+    typer.Option(help="Side of a single capture. Default: inferred from handshakes."),
 ]
 Nat = Annotated[
     list[str] | None,
@@ -187,9 +165,8 @@ Nat = Annotated[
     ),
 ]
 ClockOption = Annotated[
-    ClockName,
+    Literal["auto", "same", "free"],
     typer.Option(
-        "--clock",
         help="Clocks of the two captures: same, free (independent), or auto (same for "
         "Fairwind's own).",
     ),
@@ -271,9 +248,9 @@ def analyse(
     connection_to: ConnectionTo = None,
     per_flow: PerFlow = False,
     idle_timeout: IdleTimeout = None,
-    vantage: VantageOption = VantageName.AUTO,
+    vantage: VantageOption = "auto",
     nat: Nat = None,
-    clock: ClockOption = ClockName.AUTO,
+    clock: ClockOption = "auto",
     out: Out = None,
     force: Force = False,
     table: TableNames = None,
@@ -304,13 +281,13 @@ def analyse(
         connection_from_ns=_span(connection_from, "--connection-from"),
         connection_to_ns=_span(connection_to, "--connection-to"),
         idle_timeout_ns=_span(idle_timeout, "--idle-timeout"),
-        vantage=vantage.value,
+        vantage=vantage,
         nat=tuple(translation_of(text) for text in nat or ()),
-        clock=clock.value,
+        clock=clock,
         slowest=max(slowest, usual.slowest),
         draw=_drawn(draw, out, xplot),
     )
-    captures = _captures(sender, also), _captures(receiver, also_receiver)
+    captures = [sender, *(also or ())], [*([receiver] if receiver else ()), *(also_receiver or ())]
     with nullcontext(out) if out else TemporaryDirectory(prefix="fairwind-") as folder:
         results = _analysed(captures, settings, Path(folder), force=force, follow=follow)
         _print(results, Shown(tuple(table or ()), output, sort, limit, slowest, wide))
@@ -346,20 +323,6 @@ def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | Non
     if out is None and xplot is None:
         raise FairwindError("--draw needs a folder", "name one with --out")
     return draw_of(text)
-
-
-def _captures(first: str | None, also: list[str] | None) -> list[str]:
-    return [*([first] if first else ()), *(also or ())]
-
-
-def _write_xplot(results: Results, folder: Path | None) -> None:
-    from fairwind.plots.xplot import save_xplot
-
-    if folder is None:
-        return
-    traces = results.table("traces") if results.has_table("traces") else None
-    graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    log(f"xplot graphs: {len(graphs)} files in {folder}")
 
 
 def _span(text: str | None, option: str) -> int | None:
@@ -434,7 +397,12 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
 
 def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     """Print warnings, the places of tables and drawings, and whether all was read."""
-    _write_xplot(results, xplot)
+    if xplot is not None:
+        from fairwind.plots.xplot import save_xplot
+
+        traces = results.table("traces") if results.has_table("traces") else None
+        graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, xplot)
+        log(f"xplot graphs: {len(graphs)} files in {xplot}")
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:

@@ -6,34 +6,25 @@ import math
 import sys
 import textwrap
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import check_margin
-from fairwind.answers.until import MOST_SEEDS, Growth, Look
+from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
 from fairwind.cli.output import (
     OutputFormat,
     line_width,
-    log,
     log_left_out,
     print_fitted,
     print_json,
 )
-from fairwind.cli.progress import shown_progress
-from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
-from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
-from fairwind.execution.admission import counted, one_of
-from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio, percent, percent_interval
-from fairwind.results import Results, tidy_overview
+from fairwind.results import Results, headlines, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -76,48 +67,13 @@ def planned_growth(scenario: Scenario, growth: Growth, planned: PlannedRun) -> P
     """Give what a run may come to that adds seeds, from what it begins with."""
     base = planned.plan
     most = scenario.with_settings({"repeat": max(growth.most_seeds, base.replicates)}).plan
-    settings = None if planned.settings is None else replace(planned.settings, grown_from=base)
-    return PlannedRun(most, settings, is_bound=True)
+    return PlannedRun(most, replace(planned.settings, grown_from=base), is_bound=True)
 
 
-def execute_until_decided(
-    scenario: Scenario,
-    engine: Engine,
-    growth: Growth,
-    *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    is_live: bool = False,
-) -> Results:
-    """Run a scenario, adding seeds, with progress, looks and warnings on standard error."""
-    base = scenario.check()
-    for warning in base.warnings:
-        log(f"warning: {warning}")
-    with shown_progress(Console(stderr=True), is_live=is_live) as show:
-        results = scenario.run_until_decided(
-            engine,
-            RunSettings(jobs, out, force),
-            growth,
-            show,
-            lambda look: log(look_in_words(look, growth)),
-        )
-    done = results.manifest.plan.runs - len(results.failures)
-    log(f"{counted(done, one_of(engine))}; tables: {results.folder}")
-    print_warnings(results, printed=base.warnings)
-    return results
-
-
-def look_in_words(look: Look, growth: Growth) -> str:
-    """Report what a look found, and what follows."""
-    count = len(look.answer.undecided)
-    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
-    if not count:
-        return f"{counted(look.seeds, 'seed')}: everything is decided"
-    end = ""
-    if look.is_last:
-        end = f"; stopped at --most-seeds {growth.most_seeds}"
-    return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
+def is_undecided(results: Results) -> bool:
+    """Return whether a run leaves effects that more seeds may decide."""
+    answer = answer_of(results)
+    return answer is not None and bool(answer.undecided)
 
 
 def print_run(
@@ -130,7 +86,8 @@ def print_run(
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:
         case OutputFormat.TABLE:
-            runs.print_headlines(results, output)
+            if lines := headlines(results):
+                sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
             runs.print_summary(results, output, is_wide=is_wide)
             print_answer(results, margin, is_wide=is_wide)
         case OutputFormat.CSV:
@@ -180,15 +137,16 @@ def _wrapped(text: str) -> str:
 
 def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
     """Print the effects of one axis; give the columns that did not fit."""
-    effects = axis.effects[:MOST_ROWS]
+    changed = axis.changed_effects
+    effects = changed[:MOST_ROWS]
     columns: dict[str, list[object]] = {
         axis.axis.rsplit(".", 1)[-1]: [one.value for one in effects],
         "at": [one.context for one in effects],
         "of": [one.name for one in effects],
-        "measure": [_measure(one) for one in effects],
-        "reference": [_scaled(one.mean_reference, one) for one in effects],
-        "mean": [_scaled(one.mean, one) for one in effects],
-        "effect / %": [_relative(one) for one in effects],
+        "measure": [one.header for one in effects],
+        "reference": [one.shown_means[0] for one in effects],
+        "mean": [one.shown_means[1] for one in effects],
+        "effect / %": ["-" if one.relative is None else percent(one.relative) for one in effects],
         "interval": [percent_interval(one.low, one.high) for one in effects],
         "verdict": [one.verdict.value for one in effects],
         "more seeds": [_more_seeds(one) for one in effects],
@@ -197,21 +155,9 @@ def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:
     columns = {name: cells for name, cells in columns.items() if cells != [""] * len(cells)}
     rows = list(zip(*columns.values(), strict=True))
     left_out = print_fitted(list(columns), rows, DISPENSABLE, is_wide=is_wide)
-    if more := len(axis.effects) - len(effects):
+    if more := len(changed) - len(effects):
         sys.stdout.write(f"and {more} more\n")
     return left_out
-
-
-def _measure(effect: Effect) -> str:
-    return f"{effect.title} / {effect.unit}" if effect.unit else effect.title
-
-
-def _scaled(value: float, effect: Effect) -> float | None:
-    return None if math.isnan(value) else value * effect.scale
-
-
-def _relative(effect: Effect) -> str:
-    return "-" if effect.relative is None else percent(effect.relative)
 
 
 def _more_seeds(effect: Effect) -> str:

@@ -142,28 +142,26 @@ class PlannedRun:
     ----------
     plan : Plan
         With as many seeds as it may come to.
-    settings : RunSettings, optional
-        Where it goes: what is finished there takes no time; nothing is finished if not given.
+    settings : RunSettings
+        Where it goes, and how many simulations at once.
     is_bound : bool
         Whether it may end with fewer seeds.
     """
 
     plan: Plan
-    settings: RunSettings | None = None
+    settings: RunSettings
     is_bound: bool = False
 
-    def missing(self, engine: Engine) -> list[Cell]:
-        """Give the cell of each simulation that is not finished."""
-        if self.settings is None:
+    def cells(self, engine: Engine, *, whole: bool) -> list[Cell]:
+        """Give the cell of each simulation, of all or of those that are not finished there."""
+        if whole:
             return [cell for cell in self.plan.cells for _ in self.plan.seeds]
         from fairwind.execution.execute import missing_cells
 
         return missing_cells(self.plan, engine, self.settings)
 
 
-def approve(
-    runs: Sequence[PlannedRun], engine: Engine, jobs: int | None, *, is_approved: bool
-) -> None:
+def approve(runs: Sequence[PlannedRun], engine: Engine, *, is_approved: bool) -> None:
     """Ask before runs, one after the other, that take much memory or many hours.
 
     Raises
@@ -173,14 +171,10 @@ def approve(
     RunInterrupted
         If the answer is no.
     """
-    if is_approved:
-        return
-    at_once = jobs or usual_jobs(engine)
     # Folders are looked at only where it matters.
-    whole = [PlannedRun(one.plan) for one in runs]
-    if not _reasons(whole, engine, at_once):
+    if is_approved or not _reasons(runs, engine, whole=True):
         return
-    reasons = _reasons(runs, engine, at_once)
+    reasons = _reasons(runs, engine, whole=False)
     if not reasons:
         return
     most = "up to " if any(one.is_bound for one in runs) else ""
@@ -192,9 +186,9 @@ def approve(
         raise RunInterrupted("not started", hint)
 
 
-def _reasons(runs: Sequence[PlannedRun], engine: Engine, jobs: int) -> list[str]:
-    """Give what runs take beyond the bounds."""
-    costs = [_cost(one, engine, jobs) for one in runs]
+def _reasons(runs: Sequence[PlannedRun], engine: Engine, *, whole: bool) -> list[str]:
+    """Give what runs, or the rest of them, take beyond the bounds."""
+    costs = [_cost(one, engine, whole=whole) for one in runs]
     seconds = sum(time for time, _ in costs)
     memory_bytes = max((memory for _, memory in costs), default=0.0)
     reasons = []
@@ -207,13 +201,13 @@ def _reasons(runs: Sequence[PlannedRun], engine: Engine, jobs: int) -> list[str]
     return reasons
 
 
-def _cost(run: PlannedRun, engine: Engine, jobs: int) -> tuple[float, float]:
-    """Estimate seconds and bytes of memory that the rest of a run takes."""
-    if not engine.is_real_time and engine.name != "simulation":
-        return 0.0, 0.0
-    missing = run.missing(engine)
+def _cost(run: PlannedRun, engine: Engine, *, whole: bool) -> tuple[float, float]:
+    """Estimate seconds and bytes of memory that a run, or the rest of it, takes."""
+    is_known = engine.is_real_time or engine.name == "simulation"
+    missing = run.cells(engine, whole=whole) if is_known else []
     if not missing:
         return 0.0, 0.0
+    jobs = run.settings.jobs or usual_jobs(engine)
     if engine.is_real_time:
         return expected_seconds(missing, jobs), 0.0
     found = _estimate(run.plan, jobs)

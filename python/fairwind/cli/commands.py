@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from fairwind.cli.init import init
 from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model import app as model
 from fairwind.cli.output import (
+    ExitCode,
     Format,
     OutputFormat,
     Wide,
@@ -39,8 +41,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to "
     "standard error. Exit codes: 0 success, 1 some simulations or scripts failed, 2 "
-    "wrong usage or input, 3 a condition of a comparison failed, 4 one is undecided, 130 "
-    "interrupted.",
+    "wrong usage or input, 3 a condition of a comparison failed, 4 one, or an effect of a run "
+    "--until-decided, is undecided, 130 interrupted.",
 )
 
 app.add_typer(congestion, name="congestion")
@@ -78,7 +80,8 @@ UntilDecided = Annotated[
     bool,
     typer.Option(
         "--until-decided",
-        help="Add seeds until every effect of the axes is decided; what is there already is kept.",
+        help="Add seeds until every effect of the axes is decided; what is there already is kept. "
+        "Exit code 4 if some are undecided at the bound.",
     ),
 ]
 MostSeeds = Annotated[
@@ -155,24 +158,21 @@ def run(
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
-    from fairwind.answers.answer import keep_margin
     from fairwind.cli import answers, runs
     from fairwind.execution.execute import RunSettings
 
     growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
-    planned = PlannedRun(plan, RunSettings(jobs, out, force))
+    place = RunSettings(jobs, out, force)
+    planned = PlannedRun(plan, place)
     if until_decided:
         planned = answers.planned_growth(chosen, growth, planned)
-    approve([planned], engine, jobs, is_approved=yes)
-    if until_decided:
-        results = answers.execute_until_decided(
-            chosen, engine, growth, jobs=jobs, out=out, force=force, is_live=live
-        )
-    else:
-        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
-        keep_margin(results, growth.margin)
+    approve([planned], engine, is_approved=yes)
+    grown = growth if until_decided else None
+    results = runs.execute(chosen, engine, place, grown, growth.margin, is_live=live)
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
+    if until_decided and answers.is_undecided(results):
+        raise typer.Exit(ExitCode.UNDECIDED)
 
 
 app.command()(check)
@@ -230,26 +230,26 @@ def study(
 ) -> None:
     """Run a study, judge its claims, and write its report."""
     from fairwind.cli import runs
+    from fairwind.execution.execute import RunSettings
+    from fairwind.studies import studies
 
     if name is None:
-        runs.print_studies(output)
+        rows = [
+            (one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()
+        ]
+        print_rows(("name", "title", "forms", "source"), rows, output)
         return
-    wanted = form or ("reduced" if reduced else "full")
-    pairs = settings_of(settings or ())
-    files = runs.ReportFiles(has_figures=figures)
     runs.run_study(
         name,
         on,
-        wanted,
-        pairs,
-        jobs=jobs,
-        out=out,
-        force=force,
+        form or ("reduced" if reduced else "full"),
+        settings_of(settings or ()),
+        RunSettings(jobs, out, force),
+        output,
+        has_figures=figures,
+        is_wide=wide,
         is_approved=yes,
         is_live=live,
-        output=output,
-        is_wide=wide,
-        files=files,
     )
 
 
@@ -257,16 +257,24 @@ def study(
 def show(
     folder: Folder,
     *,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Print this table instead, such as slots or endpoint."),
+    ] = None,
     wide: Wide = False,
     margin: MarginOfRun = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
+    from fairwind.cli.output import print_frame
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
     results = open_results(folder)
+    if table is not None:
+        print_frame(results.table(table), output, is_wide=wide)
+        return
     answers.print_run(results, output, wanted, is_wide=wide)
     runs.print_warnings(results)
 
@@ -285,11 +293,12 @@ def report(
     margin: MarginOfRun = None,
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
+    gc.disable()  # looking for garbage takes a tenth of this process' time, imports included
     from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
-    runs.report(open_results(folder), runs.ReportFiles(out, figures), wanted)
+    runs.report(open_results(folder), out, wanted, has_figures=figures)
 
 
 @app.command()
@@ -329,11 +338,11 @@ def compare(
     """Compare two runs, or the values of an axis of one, with 95 % intervals.
 
     Runs of different engines can be compared. With --fail-if, the exit code is 3 if a condition is
-    surely met, and 4 if one is met, but perhaps by chance.
+    surely met, and 4 if more seeds are needed to know.
     """
     from fairwind.cli import comparisons
 
-    sides = comparisons.Sides.of(first, second, by)
+    sides = comparisons.comparison_of(first, second, by)
     comparisons.run_comparison(sides, measures, conditions or (), junit, output)
 
 

@@ -5,24 +5,19 @@ A shell asks at every press of a key, so nothing here imports more than a list o
 
 from __future__ import annotations
 
+import glob
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 
-class Shell(StrEnum):
-    """Shells that completion is written for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"],
+        typer.Argument(metavar="bash|zsh|fish", help="The shell."),
+    ],
 ) -> None:
     """Print the completion script of a shell; --install-completion installs it.
 
@@ -31,7 +26,7 @@ def completion(
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(
-        prog_name="fairwind", complete_var="_FAIRWIND_COMPLETE", shell=shell.value
+        prog_name="fairwind", complete_var="_FAIRWIND_COMPLETE", shell=shell
     )
     sys.stdout.write(f"{script}\n")
 
@@ -67,19 +62,7 @@ def complete_study(incomplete: str) -> list[str]:
 
 def _paths(incomplete: str, ending: str | None) -> list[str]:
     """Give folders, and files with an ending, that begin like this; hidden ones if asked for."""
-    head, slash, beginning = incomplete.rpartition("/")
-    folder = Path(head or "/") if slash else Path()
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return []
-    found = []
-    for entry in entries:
-        is_hidden = entry.name.startswith(".") and not beginning.startswith(".")
-        if is_hidden or not entry.name.startswith(beginning):
-            continue
-        if entry.is_dir():
-            found.append(f"{head}{slash}{entry.name}/")
-        elif ending is not None and entry.suffix == ending:
-            found.append(f"{head}{slash}{entry.name}")
-    return found
+    found = sorted(glob.glob(f"{glob.escape(incomplete)}*"))  # noqa: PTH207 - of texts, not paths
+    folders = {path for path in found if Path(path).is_dir()}
+    wanted = (path for path in found if path in folders or (ending and path.endswith(ending)))
+    return [f"{path}/" if path in folders else path for path in wanted]

@@ -39,30 +39,21 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name in scenarios.")]
 
 
 @app.command("list")
-def list_(
-    *,
-    output: Format = OutputFormat.TABLE,
-) -> None:
+def list_(*, output: Format = OutputFormat.TABLE) -> None:
     """List congestion controls, and those that the running kernel has loaded.
 
     The column `loaded` is empty for controls that no kernel can have, and without Linux.
     """
     has = available()
-
-    def is_there(kernel_name: str) -> bool | None:
-        return None if has is None else kernel_name in has
-
-    rows: list[tuple[str, str, str | None, bool | None, str]] = [
-        *((name, "endpoint", name, is_there(name), text) for name, text in ENDPOINTS.items()),
-        ("bbr3", "endpoint", None, None, "BBR version 3 of the endpoint."),
-        *(
-            (one.name, "C", one.kernel_name, is_there(one.kernel_name), one.description)
-            for one in built_in()
-        ),
-        *(
-            (one.name, "own", one.kernel_name, is_there(one.kernel_name), one.origin)
-            for one in own_controls()
-        ),
+    controls: list[tuple[str, str, str | None, str]] = [
+        *((name, "endpoint", name, text) for name, text in ENDPOINTS.items()),
+        ("bbr3", "endpoint", None, "BBR version 3 of the endpoint."),
+        *((one.name, "C", one.kernel_name, one.description) for one in built_in()),
+        *((one.name, "own", one.kernel_name, one.origin) for one in own_controls()),
+    ]
+    rows = [
+        (name, kind, known_as, None if None in (has, known_as) else known_as in (has or ()), what)
+        for name, kind, known_as, what in controls
     ]
     known = {row[2] for row in rows}
     rows += [("", "others'", name, True, "") for name in sorted(set(loaded()) - known)]

@@ -43,7 +43,11 @@ def diagnosis() -> list[Capability]:
         _virtual_kernels(),
         _leftovers(leftovers()),
     ]
-    return rows if platform.system() == "Linux" else [*rows, _no_kernel()]
+    if platform.system() != "Linux":
+        remedy = "use --on sim, or a machine with Linux"
+        what = "experiments on the kernel"
+        rows.append(Capability(what, "missing", "this is not Linux", remedy))
+    return rows
 
 
 def works(found: Sequence[Capability]) -> bool:
@@ -61,72 +65,55 @@ def removals(removed: Sequence[Leftover]) -> list[str]:
     ]
 
 
+def _found(
+    what: str, found: str | None, remedy: str, state: State = "missing", instead: str = "missing"
+) -> Capability:
+    """Report what was found, or else the state without it, what is there instead, and a remedy."""
+    return Capability(what, "ok", found, "") if found else Capability(what, state, instead, remedy)
+
+
 def _package(name: str) -> Capability:
     try:
-        return Capability(name, "ok", version(name), "")
+        found = version(name)
     except PackageNotFoundError:
-        return Capability(name, "needed", "missing", f"pip install {name}")
+        found = None
+    return _found(name, found, f"pip install {name}", "needed")
 
 
 def _writable() -> Capability:
-    what = "working folder"
-    if os.access(Path.cwd(), os.W_OK):
-        free = shutil.disk_usage(Path.cwd()).free // 10**9
-        return Capability(what, "ok", f"{free} GB free", "")
-    return Capability(what, "limited", "read-only", "name a writable folder with --out")
+    free = f"{shutil.disk_usage(Path.cwd()).free // 10**9} GB free"
+    found = free if os.access(Path.cwd(), os.W_OK) else None
+    remedy = "name a writable folder with --out"
+    return _found("working folder", found, remedy, "limited", "read-only")
 
 
 def _browser() -> Capability:
     found = next((name for name in BROWSERS if shutil.which(name)), None)
-    if found is None:
-        return Capability(
-            "browser", "limited", "missing", "needed to read reports, and by some tests"
-        )
-    return Capability("browser", "ok", found, "")
+    return _found("browser", found, "needed to read reports, and by some tests", "limited")
 
 
 def _tool(name: str, purpose: str) -> Capability:
-    where = shutil.which(name)
-    if where is not None:
-        return Capability(name, "ok", where, "")
-    state: State = (
-        "needed" if name in ESSENTIAL_TOOLS and platform.system() == "Linux" else "missing"
-    )
-    return Capability(name, state, "missing", f"for {purpose}")
+    is_needed = name in ESSENTIAL_TOOLS and platform.system() == "Linux"
+    state: State = "needed" if is_needed else "missing"
+    return _found(name, shutil.which(name), f"for {purpose}", state)
 
 
 def _scripts() -> Capability:
-    problem = kernel_problem()
-    what = "scripts on the kernel"
-    if problem:
-        return Capability(what, "missing", "not possible", problem)
-    return Capability(what, "ok", platform.release(), "")
+    problem = kernel_problem() or ""
+    found = None if problem else platform.release()
+    return _found("scripts on the kernel", found, problem, instead="not possible")
 
 
 def _virtual_kernels() -> Capability:
     what = "kernels in virtual time"
-    built = ", ".join(dict.fromkeys(kernel.name for kernel in built_kernels()))
     if not WORKER.exists():
         return Capability(what, "limited", f"no {WORKER.name}", "make build, in the repository")
-    if built:
-        return Capability(what, "ok", built, "")
-    lacking = missing_packages()
+    built = ", ".join(dict.fromkeys(kernel.name for kernel in built_kernels()))
+    lacking = () if built else missing_packages()
     install = f"apt-get install {' '.join(lacking)}; " if lacking else ""
-    return Capability(what, "limited", "none built", f"{install}fairwind kernel build 6.12")
+    return _found(what, built, f"{install}fairwind kernel build 6.12", "limited", "none built")
 
 
 def _leftovers(there: Sequence[Leftover]) -> Capability:
-    what = "leftovers of ended runs"
-    if not there:
-        return Capability(what, "ok", "none", "")
-    return Capability(
-        what,
-        "limited",
-        f"{len(there)} found",
-        "fairwind doctor --clean",
-    )
-
-
-def _no_kernel() -> Capability:
-    remedy = "use --on sim, or a machine with Linux"
-    return Capability("experiments on the kernel", "missing", "this is not Linux", remedy)
+    found, instead = None if there else "none", f"{len(there)} found"
+    return _found("leftovers of ended runs", found, "fairwind doctor --clean", "limited", instead)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from fairwind.cli.output import log
+from fairwind.cli.settings import by_option
 from fairwind.engine.core import ScenarioError, scenario_schema
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.quantities import parse_seconds, time_in_words
@@ -26,26 +26,9 @@ from fairwind.scenario.template import (
     scenario_text,
 )
 
-
-class WorkloadName(StrEnum):
-    """What can be studied: the keys of `WORKLOADS`."""
-
-    THIN = "thin"
-    GREEDY = "greedy"
-    REQUESTS = "requests"
-    WEB = "web"
-    TRANSFERS = "transfers"
-
-
-class ComparisonName(StrEnum):
-    """What can be compared: the keys of `COMPARISONS`."""
-
-    QUEUE = "queue"
-    LENGTH = "length"
-    CONGESTION = "congestion"
-    RTT = "rtt"
-    NONE = "none"
-
+WorkloadName = Literal["thin", "greedy", "requests", "web", "transfers"]
+ComparisonName = Literal["queue", "length", "congestion", "rtt", "none"]
+"""What can be studied and compared: the keys of `WORKLOADS` and `COMPARISONS`."""
 
 File = Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario to write.")]
 Workload = Annotated[
@@ -94,12 +77,10 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _chosen(
-    given: StrEnum | None, question: str, answers: Mapping[str, InitChoice], usual: str
-) -> str:
+def _chosen(given: str | None, question: str, answers: Mapping[str, InitChoice], usual: str) -> str:
     """Give an answer from a list: that of the option, of the person, or the usual one."""
     if given is not None:
-        return given.value
+        return given
     if not _is_terminal():
         return usual
     log(question)
@@ -148,15 +129,9 @@ def _plan(text: str, answers: Answers) -> Plan:
     try:
         return Scenario("the answers", text).check()
     except ScenarioError as error:
-        lines = []
-        for found in error.errors:
-            option = {"path.rate": "--rate", "path.rtt": "--rtt"}.get(found["key"])
-            value = answers.rate if option == "--rate" else answers.rtt
-            name = f"{option} {value}" if option else found["key"]
-            lines.append(f"{name}: {found['rule']}")
-        raise FairwindError(
-            "\n".join(dict.fromkeys(lines)), "for example --rate '10 Mbit/s' --rtt '50 ms'"
-        ) from error
+        options = {"path.rate": ("--rate", answers.rate), "path.rtt": ("--rtt", answers.rtt)}
+        hint = "for example --rate '10 Mbit/s' --rtt '50 ms'"
+        raise by_option(error, options.get, hint) from error
 
 
 def _write_schema(file: Path, *, is_approved: bool) -> None:

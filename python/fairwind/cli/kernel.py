@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.output import OutputFormat, print_rows
+from fairwind.cli.output import Format, OutputFormat, print_rows
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.kernels.build import BuildState, build
 from fairwind.kernels.catalogue import built_kernels, cache, remove
@@ -29,9 +29,7 @@ LINES_EVERY = 250
 @app.command("list")
 def list_(
     *,
-    output: Annotated[
-        OutputFormat, typer.Option("--format", help="Output format.")
-    ] = OutputFormat.TABLE,
+    output: Format = OutputFormat.TABLE,
 ) -> None:
     """List built kernels; print which versions the machine's package sources have."""
     rows = [

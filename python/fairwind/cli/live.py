@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -89,6 +89,7 @@ class _Watched:
     picture: Picture = field(default_factory=Picture)
     looked: float = 0.0
     printed: float = float("-inf")
+    line: str = ""
 
 
 class LiveRuns:
@@ -97,12 +98,12 @@ class LiveRuns:
     def __init__(self) -> None:
         self._watched: dict[tuple[int, int], _Watched] = {}
 
-    def look(self, running: Iterable[RunningCell]) -> list[tuple[RunningCell, _Watched]]:
-        """Look at what is under way, and forget what is not any more."""
+    def look(self, state: RunState) -> list[tuple[RunningCell, _Watched]]:
+        """Look at what is under way or has just ended, and forget what has ended before."""
         now = time.monotonic()
         before, self._watched = self._watched, {}
         shown = []
-        for one in running:
+        for one in (*state.running, *state.ended):
             key = (one.cell.index, one.replicate)
             known = before.get(key) or _Watched(LiveWatch(one.progress), now)
             self._watched[key] = known
@@ -119,20 +120,21 @@ class LiveLines:
 
     console: Console
     runs: LiveRuns = field(default_factory=LiveRuns)
-    last: float = float("-inf")
+    began: float = field(default_factory=time.monotonic)
 
     def __call__(self, state: RunState) -> None:
-        """Print what is new."""
+        """Print what is new; of a run that lasts a moment its end."""
         now = time.monotonic()
-        if now - self.last < REFRESH_SECONDS:
-            return
-        self.last = now
-        for one, watched in self.runs.look(state.running):
+        is_over = state.finished == state.total and now - self.began < LINE_SECONDS
+        for one, watched in self.runs.look(state):
             figures = watched.picture.figures
-            if figures is None or watched.looked < now or now - watched.printed < LINE_SECONDS:
+            is_due = watched.looked >= now and now - watched.printed >= LINE_SECONDS
+            if figures is None or not (is_due or is_over):
                 continue
-            watched.printed = now
-            print_line(self.console, f"{_title(one, watched, state)}: {in_words(figures)}")
+            line = f"{_title(one, watched, state)}: {in_words(figures)}"
+            if line != watched.line:
+                watched.printed, watched.line = now, line
+                print_line(self.console, line)
 
 
 @dataclass
@@ -142,29 +144,42 @@ class LiveScreen:
     console: Console
     runs: LiveRuns = field(default_factory=LiveRuns)
     last: float = float("-inf")
+    has_drawn: bool = False
 
     def draw(self, state: RunState, head: RenderableType) -> RenderableType | None:
-        """Draw the simulations under way below a line; None if that was done just before."""
+        """Draw the simulations under way below a line; None if that was done just before.
+
+        A run that lasts a moment is drawn at its end, and stays.
+        """
         now = time.monotonic()
+        watched = self.runs.look(state)
+        known = [(one, known) for one, known in watched if known.picture.figures is not None]
+        if state.finished == state.total and known and not self.has_drawn:
+            self.has_drawn = True
+            self.console.print(Group(*self._parts(known, state)))
+            return None
         if now - self.last < REFRESH_SECONDS:
             return None
         self.last = now
-        watched = self.runs.look(state.running)
+        self.has_drawn = self.has_drawn or bool(known)
+        return Group(head, *self._parts(watched, state))
+
+    def _parts(
+        self, watched: Sequence[tuple[RunningCell, _Watched]], state: RunState
+    ) -> Iterator[RenderableType]:
         # The line above, and one for the cursor.
         room = self.console.size.height - 2
-        parts = [head]
         for place, (one, known) in enumerate(watched):
             need = _height(known.picture)
             is_last = place + 1 == len(watched)
             # Of the lines, one says how many more there are.
             if place and need > room - (0 if is_last else 1):
-                parts.append(Text(f"and {len(watched) - place} more under way", style="dim"))
-                break
+                yield Text(f"and {len(watched) - place} more under way", style="dim")
+                return
             height = max(3, min(need, room))
             title = _title(one, known, state)
-            parts += known.picture.shown(title, height, has_graphs=draws_graphs(self.console))
+            yield from known.picture.shown(title, height, has_graphs=draws_graphs(self.console))
             room -= height
-        return Group(*parts)
 
 
 def draws_graphs(console: Console) -> bool:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -44,44 +44,31 @@ class Table(StrEnum):
     CARRIED = "carried"
 
 
-class LawName(StrEnum):
-    """Solutions of the start-up equation, as in `fairwind.models.dama.Law`."""
-
-    SLIDE = "slide"
-    STRICT = "strict"
-    TWO_ROOT = "two-root"
-    EXACT = "exact"
+LawName = Literal["slide", "strict", "two-root", "exact"]
+"""Solutions of the start-up equation, as in `fairwind.models.dama.Law`."""
 
 
 MOST_TIMES = 1000.0
 """As in scenarios."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option, with something that it may be."""
-
-    name: str
-    example: str
-
-
 OPTIONS = {
-    "rtt_s": Option("--rtt", '"840 ms"'),
-    "frame_s": Option("--frame", '"273 ms"'),
-    "slots": Option("--slots", "48"),
-    "slot_bits_per_second": Option("--slot-rate", '"44 kbit/s"'),
-    "request_period_s": Option("--request-period", '"819 ms"'),
-    "allocation_period_s": Option("--allocation-period", '"546 ms"'),
-    "terminals": Option("--terminals", "18"),
-    "guaranteed_bits_per_second": Option("--guaranteed", '"44 kbit/s"'),
-    "available_bits_per_second": Option("--available", '"1.2 Mbit/s"'),
-    "segment_bytes": Option("--segment", '"1500 B"'),
-    "initial_window_segments": Option("--initial-window", "1, 3 or 10"),
-    "multiplier": Option("--multiplier", "1 or 4.8"),
-    "volume_segments": Option("--volume", "20, 100 or 500"),
-    "within_s": Option("--within", '"20 s"'),
+    "rtt_s": ("--rtt", '"840 ms"'),
+    "frame_s": ("--frame", '"273 ms"'),
+    "slots": ("--slots", "48"),
+    "slot_bits_per_second": ("--slot-rate", '"44 kbit/s"'),
+    "request_period_s": ("--request-period", '"819 ms"'),
+    "allocation_period_s": ("--allocation-period", '"546 ms"'),
+    "terminals": ("--terminals", "18"),
+    "guaranteed_bits_per_second": ("--guaranteed", '"44 kbit/s"'),
+    "available_bits_per_second": ("--available", '"1.2 Mbit/s"'),
+    "segment_bytes": ("--segment", '"1500 B"'),
+    "initial_window_segments": ("--initial-window", "1, 3 or 10"),
+    "multiplier": ("--multiplier", "1 or 4.8"),
+    "volume_segments": ("--volume", "20, 100 or 500"),
+    "within_s": ("--within", '"20 s"'),
 }
-"""By the parameter of the model that each sets."""
+"""Options with something that each may be, by the parameter of the model that it sets."""
 
 Rtt = Annotated[str, typer.Option(help="Round-trip time without waiting for capacity.")]
 Frame = Annotated[str, typer.Option(help="Duration of a frame of slots.")]
@@ -158,7 +145,7 @@ def dama(
     within: Within = "20 s",
     chosen: Tables = None,
     picture: Picture = None,
-    law: Drawn = LawName.EXACT,
+    law: Drawn = "exact",
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print how TCP starts up over a link whose capacity is assigned on demand.
@@ -168,11 +155,12 @@ def dama(
     platform, with inferred periods.
     """
     from fairwind.models.dama import DemandAssignedLink
-    from fairwind.models.errors import positive
+    from fairwind.models.errors import ModelWarning, positive
     from fairwind.plots import save
 
     _check(multipliers, picture)
-    with _printed_warnings(), _errors_by_option():
+    warnings.simplefilter("always", ModelWarning)
+    with _errors_by_option():
         texts = {
             "rtt_s": (rtt, parse_seconds),
             "frame_s": (frame, parse_seconds),
@@ -186,14 +174,14 @@ def dama(
         link = DemandAssignedLink(
             slots=slots,
             terminals=terminals,
-            **{name: read_option(OPTIONS[name].name, *text) for name, text in texts.items()},
+            **{name: read_option(OPTIONS[name][0], *text) for name, text in texts.items()},
         )
         within_s = float(
             positive("within_s", read_option("--within", within, parse_seconds), "20 s")
         )
         cases = Cases(link, initial_windows, multipliers, volumes, within_s)
         usual = [Table.COMPLETION] if output is OutputFormat.CSV else list(Table)
-        _print(cases.frames(chosen or usual), output)
+        _print({name: cases.frame(name) for name in dict.fromkeys(chosen or usual)}, output)
         if picture is not None:
             save(cases.picture(law), picture)
             sys.stderr.write(f"picture: {picture}\n")
@@ -209,11 +197,8 @@ class Cases:
     volumes: Sequence[float]
     within_s: float
 
-    def frames(self, names: Sequence[Table]) -> dict[Table, pl.DataFrame]:
-        """Compute tables."""
-        return {name: self._frame(name) for name in dict.fromkeys(names)}
-
-    def _frame(self, name: Table) -> pl.DataFrame:
+    def frame(self, name: Table) -> pl.DataFrame:
+        """Compute a table."""
         from fairwind.models.dama import tables
 
         link, initials, multipliers = self.link, self.initial_windows, self.multipliers
@@ -234,29 +219,31 @@ class Cases:
         from fairwind import plots
         from fairwind.models.dama import Law, curves
 
-        law = Law(law_name.value)
+        law = Law(law_name)
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
         return plots.curve_panels(
             [
-                plots.window_over_time(
+                plots.model_curves(
                     curves.window_over_time(link, initial, multiplier),
                     f"Window (initially {initial:g}, k = {multiplier:g})",
                 ),
-                plots.equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
-                plots.completion_by_volume(
+                plots.model_curves(
+                    curves.equivalent_rtt_by_ratio(self.multipliers), "Equivalent round trip"
+                ),
+                plots.model_curves(
                     curves.completion_by_volume(
                         link, initial, self.multipliers, most_segments=max(self.volumes), law=law
                     ),
                     f"Transfer time against volume (initial window {initial:g})",
                 ),
-                plots.completion_by_multiplier(
+                plots.model_curves(
                     curves.completion_by_multiplier(link, self.volumes, initial, law=law),
                     f"Transfer time against k (initial window {initial:g})",
                 ),
-                plots.utilisation_by_multiplier(
-                    curves.utilisation_by_multiplier(link, self.volumes)
+                plots.model_curves(
+                    curves.utilisation_by_multiplier(link, self.volumes), "Slots used against k"
                 ),
-                plots.carried_over_time(
+                plots.model_curves(
                     curves.carried_over_time(link, self.initial_windows, self.within_s, law),
                     f"Volume over {self.within_s:g} s",
                 ),
@@ -290,48 +277,28 @@ def _errors_by_option() -> Iterator[None]:
     except ModelError as error:
         first = OPTIONS.get(error.message.split(" ", 1)[0])
         is_value = first is not None and "it must be" in error.message
-        hint = f"such as {first.example}" if first is not None and is_value else error.hint
+        hint = f"such as {first[1]}" if first is not None and is_value else error.hint
         raise FairwindError(_with_options(error.message), hint) from error
 
 
 def _with_options(text: str) -> str:
     """Call parameters of the model by their options."""
     known = re.compile(r"\b(" + "|".join(name for name in OPTIONS if "_" in name) + r")\b")
-    named = known.sub(lambda found: OPTIONS[found[0]].name, text)
+    named = known.sub(lambda found: OPTIONS[found[0]][0], text)
     first, *rest = named.split(" ", 1)
-    return " ".join([OPTIONS[first].name if first in OPTIONS else first, *rest])
+    return " ".join([OPTIONS[first][0] if first in OPTIONS else first, *rest])
 
 
 def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
     match output:
         case OutputFormat.JSON:
-            print_json({str(name): frame.to_dicts() for name, frame in frames.items()})
+            print_json({name: frame.to_dicts() for name, frame in frames.items()})
         case OutputFormat.CSV:
             for frame in frames.values():
                 print_frame(frame, output)
         case OutputFormat.TABLE:
-            sys.stdout.write("\n".join(LAYOUTS[name](frame) for name, frame in frames.items()))
-
-
-LAYOUTS: dict[Table, Callable[[pl.DataFrame], str]] = {
-    Table.LINK: model_tables.link_text,
-    Table.GROWTH: model_tables.growth_text,
-    Table.MULTIPLIERS: model_tables.multipliers_text,
-    Table.COMPLETION: model_tables.completion_text,
-    Table.CARRIED: model_tables.carried_text,
-}
-
-
-@contextmanager
-def _printed_warnings() -> Iterator[None]:
-    """Print each warning of the model once, on standard error."""
-    from fairwind.models.errors import ModelWarning
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        sys.stderr.write(f"warning: {text}\n")
+            texts = (model_tables.LAYOUTS[name](frame) for name, frame in frames.items())
+            sys.stdout.write("\n".join(texts))
 
 
 Segments = Annotated[
@@ -381,10 +348,9 @@ def sharing(
     rtt_s = _read_positive("--rtt", rtt, parse_seconds)
     bits = 8 * _read_positive("--segment", segment, parse_bytes)
     each = 0.0 if rate is None else bits / _read_positive("--rate", rate, parse_bits_per_second)
-    _check_counts("--segments", segments)
-    _check_counts("--remembered", remembered)
-    _check_counts("--initial", [initial])
-    _check_counts("--offered", [] if offered is None else [offered])
+    counts = {"--segments": segments, "--remembered": remembered, "--initial": [initial]}
+    for option, values in (counts | {"--offered": [] if offered is None else [offered]}).items():
+        _check_counts(option, values)
     most = math.inf if offered is None else offered
     opening_s = rtt_s if opening is None else _read_positive("--opening", opening, parse_seconds)
     path = (rtt_s, each, most, opening_s)

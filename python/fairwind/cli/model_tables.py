@@ -116,6 +116,16 @@ def carried_text(frame: pl.DataFrame) -> str:
     return _section(heading, legend, *_scaled(frame, columns))
 
 
+LAYOUTS = {
+    "link": link_text,
+    "growth": growth_text,
+    "multipliers": multipliers_text,
+    "completion": completion_text,
+    "carried": carried_text,
+}
+"""By the names of the tables."""
+
+
 def sharing_text(rows: Sequence[Mapping[str, float]], initial: float) -> str:
     """Lay out the speed-up of transfers from a remembered window.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,9 +93,9 @@ def print_fitted(
         Columns that were left out.
     """
     width = UNLIMITED if is_wide else None
-    table = fitted(columns, rows, dispensable, width)
-    sys.stdout.write(aligned(table.columns, table.rows, width))
-    return table.left_out
+    columns, rows, left_out = fitted(columns, rows, dispensable, width)
+    sys.stdout.write(aligned(columns, rows, width))
+    return left_out
 
 
 def log_left_out(names: Sequence[str]) -> None:
@@ -123,13 +124,24 @@ class ExitCode(IntEnum):
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; print what was expected to go wrong, without a traceback.
 
+    Warnings of Python, such as those of models and of kernels, are printed once each.
+
     Returns
     -------
     int
         The exit code. A defect of Fairwind itself passes through as an exception.
     """
+    printed: set[str] = set()
+
+    def show(message: Warning | str, *_: object) -> None:
+        if (text := str(message)) not in printed:
+            printed.add(text)
+            log(f"warning: {text}")
+
     try:
-        command()
+        with warnings.catch_warnings():
+            warnings.showwarning = show  # type: ignore[assignment]
+            command()
     except RunInterrupted as error:
         complain(error)
         return ExitCode.INTERRUPTED

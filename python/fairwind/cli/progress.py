@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 from rich.console import Console, Group, RenderableType
@@ -81,10 +82,11 @@ def shown_analysis(console: Console, *, is_live: bool) -> Iterator[Callable[[Ana
         Show groups and the busiest connections once a second instead of a bar.
     """
     if not console.is_terminal:
-        yield _AnalysisLines(console)
+        began = time.monotonic()
+        yield _every(LINE_SECONDS, lambda state: print_line(console, _line(state)), began)
     elif is_live:
         with Live(console=console, transient=True, auto_refresh=False) as live:
-            yield _View(live)
+            yield _every(REFRESH_SECONDS, lambda state: live.update(_shown(state), refresh=True))
     else:
         columns = (TaskProgressColumn(), NOTE, TimeRemainingColumn())
         with _bar(console, "reading", *columns) as update:
@@ -108,17 +110,14 @@ NOTE = TextColumn("{task.fields[note]}")
 @contextmanager
 def _bar(console: Console, description: str, *columns: ProgressColumn) -> Iterator[Update]:
     """Show a bar on a terminal while the block lasts; it yields what updates the bar."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *columns,
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
+    with _columns(console, *columns, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(description, total=None, note="")
         yield lambda **changed: bar.update(task, **changed)
+
+
+def _columns(console: Console, *columns: ProgressColumn, **settings: Any) -> Progress:  # noqa: ANN401 - of rich
+    first = (TextColumn("{task.description}"), BarColumn())
+    return Progress(*first, *columns, console=console, **settings)
 
 
 @dataclass
@@ -139,16 +138,9 @@ class _LiveRun:
 
     def __init__(self, live: Live, warned: _Warnings, screen: LiveScreen) -> None:
         self._live, self._warned, self._screen = live, warned, screen
-        self._bar = Progress(
-            TextColumn("simulating"),
-            BarColumn(),
-            TaskProgressColumn(),
-            NOTE,
-            TimeRemainingColumn(),
-            console=live.console,
-            auto_refresh=False,
-        )
-        self._task = self._bar.add_task("", total=1.0, note="")
+        columns = (TaskProgressColumn(), NOTE, TimeRemainingColumn())
+        self._bar = _columns(live.console, *columns, auto_refresh=False)
+        self._task = self._bar.add_task("simulating", total=1.0, note="")
 
     def __call__(self, state: RunState) -> None:
         self._warned(state)
@@ -187,33 +179,23 @@ class _RunLines:
         return f", about {seconds:.0f} s left"
 
 
-@dataclass
-class _AnalysisLines:
-    """Progress of an analysis as lines of text."""
+def _every(
+    seconds: float, show: Callable[[AnalysisState], None], last: float = float("-inf")
+) -> Callable[[AnalysisState], None]:
+    """Make what shows a state unless one was shown so many seconds ago."""
 
-    console: Console
-    last: float = field(default_factory=time.monotonic)
+    def watch(state: AnalysisState) -> None:
+        nonlocal last
+        if (now := time.monotonic()) - last >= seconds:
+            last = now
+            show(state)
 
-    def __call__(self, state: AnalysisState) -> None:
-        now = time.monotonic()
-        if now - self.last >= LINE_SECONDS:
-            self.last = now
-            share = "" if state.fraction is None else f", {state.fraction:.0%} of the bytes"
-            print_line(self.console, f"{_packets(state)}{share}")
+    return watch
 
 
-@dataclass
-class _View:
-    """Groups and the busiest connections, updated once a second."""
-
-    live: Live
-    last: float = -REFRESH_SECONDS
-
-    def __call__(self, state: AnalysisState) -> None:
-        now = time.monotonic()
-        if now - self.last >= REFRESH_SECONDS:
-            self.last = now
-            self.live.update(_shown(state), refresh=True)
+def _line(state: AnalysisState) -> str:
+    share = "" if state.fraction is None else f", {state.fraction:.0%} of the bytes"
+    return f"{_packets(state)}{share}"
 
 
 def _shown(state: AnalysisState) -> RenderableType:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
+from fairwind.answers.until import Growth, Look
 from fairwind.cli.check import PlannedRun, approve
 from fairwind.cli.output import (
     ExitCode,
@@ -25,22 +25,22 @@ from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
-from fairwind.execution.admission import counted, duration_in_words, one_of
-from fairwind.execution.execute import RunSettings, RunState, folder_of, run_plan
+from fairwind.execution.admission import one_of
+from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure, unvalidated
+from fairwind.quantities import counted, time_in_words
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import (
     Claim,
     Results,
-    headlines,
     lateness_in_words,
     shown_tables,
     tidy_overview,
 )
 from fairwind.scenario import Scenario
-from fairwind.studies import studies, study_named
+from fairwind.studies import study_named
 
 VERDICTS = ("claim", "verdict", "part", "evidence")
 
@@ -48,15 +48,14 @@ VERDICTS = ("claim", "verdict", "part", "evidence")
 def execute(
     scenario: Scenario,
     engine: Engine,
+    settings: RunSettings,
+    growth: Growth | None = None,
+    margin: float | None = None,
     *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    study: str | None = None,
     is_live: bool = False,
 ) -> Results:
-    """Run a scenario with its progress, warnings and results on standard error."""
-    plan = scenario.check()
+    """Run a scenario with its progress, looks, warnings and results on standard error."""
+    plan, most_seeds = scenario.check(), None if growth is None else growth.most_seeds
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
@@ -66,82 +65,76 @@ def execute(
             nonlocal resumed
             if resumed is None:
                 _print_expected_time(state)
-            resumed = state.resumed
+            # What a growing run resumes later are its own simulations.
+            if resumed is None or growth is None:
+                resumed = state.resumed
             show(state)
 
-        results = run_plan(plan, engine, RunSettings(jobs, out, force, study), on_progress)
+        def on_look(look: Look) -> None:
+            log(look_in_words(look, growth or Growth()))
+
+        results = scenario.run_on(engine, settings, most_seeds, margin, on_progress, on_look)
     again = f", {resumed} of them resumed" if resumed else ""
-    done = counted(plan.runs - len(results.failures), one_of(engine))
-    log(f"{done}{again}; tables: {results.folder}")
+    done = results.manifest.plan.runs - len(results.failures)
+    log(f"{counted(done, one_of(engine))}{again}; tables: {results.folder}")
     if captures := results.captures:
         log(f"captures: {counted(len(captures), 'file')}, the first: {captures[0]}")
     print_warnings(results, printed=plan.warnings)
     return results
 
 
+def look_in_words(look: Look, growth: Growth) -> str:
+    """Report what a look found, and what follows."""
+    count = len(look.answer.undecided)
+    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
+    if not count:
+        return f"{counted(look.seeds, 'seed')}: everything is decided"
+    end = f"; stopped at --most-seeds {growth.most_seeds}" if look.is_last else ""
+    return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
+
+
 def run_study(
     name: str,
     on: str,
     form: str,
-    settings: Mapping[str, str],
-    *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
+    keys: Mapping[str, str],
+    settings: RunSettings,
     output: OutputFormat,
-    files: ReportFiles,
-    is_wide: bool = False,
-    is_approved: bool = False,
-    is_live: bool = False,
+    *,
+    has_figures: bool,
+    is_wide: bool,
+    is_approved: bool,
+    is_live: bool,
 ) -> None:
-    """Run all parts of a study's form that the settings leave, judge its claims, report."""
+    """Run all parts of a study's form that the keys leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
     if "kernel" in engine.versions():
         form = chosen.form_on_kernel(form)
-    if engine.is_real_time:
-        jobs = jobs or chosen.kernel_jobs
+    jobs = settings.jobs or (chosen.kernel_jobs if engine.is_real_time else None)
+    settings = replace(settings, jobs=jobs, study=chosen.name)
     leading, further = chosen.scenario(form), chosen.further_scenarios(form)
-    first, *others = meant_for([one.text for one in (leading, *further.values())], settings)
-    leading = leading.with_settings(settings if first is None else first)
+    first, *others = meant_for([one.text for one in (leading, *further.values())], keys)
+    leading = leading.with_settings(keys if first is None else first)
     parts = {
         part: scenario.with_settings(meant)
         for (part, scenario), meant in zip(further.items(), others, strict=True)
         if meant is not None
     }
+    folder = folder_of(leading.check(), engine, settings)
+    places = {part: replace(settings, out=part_folder(folder, part), study=None) for part in parts}
     # Check all parts before the first one runs.
-    planned = _planned_study(leading, parts, engine, RunSettings(jobs, out, force, chosen.name))
-    approve(planned, engine, jobs, is_approved=is_approved)
-    results = execute(
-        leading, engine, jobs=jobs, out=out, force=force, study=chosen.name, is_live=is_live
-    )
-    for part, scenario in parts.items():
+    planned = [PlannedRun(parts[part].check(), place) for part, place in places.items()]
+    approve([PlannedRun(leading.check(), settings), *planned], engine, is_approved=is_approved)
+    results = execute(leading, engine, settings, is_live=is_live)
+    for part, place in places.items():
         log(f"part {part}:")
-        folder = part_folder(results.folder, part)
-        execute(scenario, engine, jobs=jobs, out=folder, force=force, is_live=is_live)
+        execute(parts[part], engine, place, is_live=is_live)
     for part in (part for part in further if part not in parts):
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output, is_wide=is_wide)
-    _report(results, files, chosen.figures(results), claims)
+    _report(results, None, chosen.figures(results), claims, has_figures=has_figures)
     exit_by_failures(results)
-
-
-def _planned_study(
-    leading: Scenario, parts: Mapping[str, Scenario], engine: Engine, settings: RunSettings
-) -> list[PlannedRun]:
-    """Check all parts of a study, and give what they run and where."""
-    plan = leading.check()
-    folder = folder_of(plan, engine, settings)
-    return [
-        PlannedRun(plan, settings),
-        *(
-            PlannedRun(
-                scenario.check(),
-                RunSettings(settings.jobs, part_folder(folder, part), settings.force),
-            )
-            for part, scenario in parts.items()
-        ),
-    ]
 
 
 def _print_expected_time(state: RunState) -> None:
@@ -149,7 +142,7 @@ def _print_expected_time(state: RunState) -> None:
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return
-    duration = duration_in_words(state.expected_s)
+    duration = time_in_words(state.expected_s)
     jobs = "one at a time" if state.jobs == 1 else f"{state.jobs} at a time"
     log(f"{counted(missing, 'run')} in real time, {jobs}: about {duration}")
     if state.jobs > 1:
@@ -168,12 +161,6 @@ def print_warnings(results: Results, printed: Sequence[str] = ()) -> None:
             log(f"warning: {warning}")
 
 
-def print_headlines(results: Results, output: OutputFormat) -> None:
-    """Print the latency under load of a run with a probe before everything else."""
-    if output is OutputFormat.TABLE and (lines := headlines(results)):
-        sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
-
-
 def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = False) -> None:
     """Print the main measures of a run: what its workloads make meaningful, or all if wide."""
     if output is not OutputFormat.TABLE:
@@ -184,12 +171,6 @@ def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = Fal
         sys.stdout.write("\n" if number else "")
         left_out += print_fitted(table.headers, table.rows, table.dispensable, is_wide=is_wide)
     log_left_out(left_out)
-
-
-def print_studies(output: OutputFormat) -> None:
-    """List the installed studies."""
-    rows = [(one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()]
-    print_rows(("name", "title", "forms", "source"), rows, output)
 
 
 def _print_claims(
@@ -211,11 +192,10 @@ def _print_verdicts(claims: Sequence[Claim]) -> None:
         sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
 
 
-@dataclass(frozen=True)
-class ReportFiles:
-    """Which files of a report are written, and where.
+def report(results: Results, out: Path | None, margin: float | None, *, has_figures: bool) -> None:
+    """Write the report of a finished run; of a study's run print the verdicts as well.
 
-    Attributes
+    Parameters
     ----------
     out : Path, optional
         The page, if the name ends in ``.html``, or the folder for it; the run's folder if not
@@ -224,39 +204,28 @@ class ReportFiles:
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
     """
-
-    out: Path | None = None
-    has_figures: bool = False
-
-    def page(self, results: Results) -> Path:
-        """Give the file of the page."""
-        out = results.folder if self.out is None else self.out
-        return out if out.suffix == ".html" else out / "report.html"
-
-
-def report(results: Results, files: ReportFiles, margin: float | None = None) -> None:
-    """Write the report of a finished run; of a study's run print the verdicts as well."""
-    gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
-    if results.manifest.study is None:
-        _report(results, files, margin=margin)
-        return
-    chosen = study_named(results.manifest.study)
-    with unvalidated():
-        figures, claims = chosen.figures(results), chosen.claims(results)
-    _print_verdicts(claims)
-    _report(results, files, figures, claims, margin=margin)
+    figures: Sequence[Figure] = ()
+    claims: Sequence[Claim] = ()
+    if results.manifest.study is not None:
+        chosen = study_named(results.manifest.study)
+        with unvalidated():
+            figures, claims = chosen.figures(results), chosen.claims(results)
+        _print_verdicts(claims)
+    _report(results, out, figures, claims, has_figures=has_figures, margin=margin)
 
 
 def _report(
     results: Results,
-    files: ReportFiles,
-    figures: Sequence[Figure] = (),
-    claims: Sequence[Claim] = (),
+    out: Path | None,
+    figures: Sequence[Figure],
+    claims: Sequence[Claim],
     *,
+    has_figures: bool,
     margin: float | None = None,
 ) -> None:
-    page = files.page(results)
-    folder = page.parent / "figures" if files.has_figures else None
+    out = out or results.folder
+    page = out if out.suffix == ".html" else out / "report.html"
+    folder = page.parent / "figures" if has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
         written = write_report(
             results, figures, claims, watch, page=page, figure_folder=folder, margin=margin

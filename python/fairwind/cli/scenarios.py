@@ -35,5 +35,4 @@ def chosen_scenario(word: str, settings: list[str] | None, seed: int | None) -> 
 
 def tests(*, output: Format = OutputFormat.TABLE) -> None:
     """List the named tests, which `fairwind run NAME` runs."""
-    rows = [(test.name, test.description) for test in named_tests()]
-    print_rows(("name", "description"), rows, output)
+    print_rows(("name", "description"), list(named_tests().items()), output)

@@ -42,10 +42,7 @@ def packetdrill(
         ),
     ],
     *,
-    on: Annotated[
-        str,
-        typer.Option(help=SYSTEMS),
-    ] = "sim",
+    on: Annotated[str, typer.Option(help=SYSTEMS)] = "sim",
     profile: Annotated[
         str | None,
         typer.Option(help=f"Profile of Fairwind's endpoint. Default: {DEFAULT_PROFILE}."),
@@ -83,28 +80,25 @@ def packetdrill(
             "--profile sets Fairwind's endpoint and does not apply to a kernel",
             "leave one of the two out",
         )
+    words = [one.removeprefix("--").partition("=") for one in scripts if one.startswith("--")]
     settings = FollowSettings(
         on=on,
         profile=profile or DEFAULT_PROFILE,
         strict=strict,
         strict_echo=strict_echo,
         definitions=dict(_definition(one) for one in definitions or []),
-        options=dict(_option(one) for one in scripts if one.startswith("--")),
+        options={name: value if sign else None for name, sign, value in words},
     )
-    _follow_all(_found(scripts), settings, against, verbose=verbose)
-
-
-def _found(scripts: Sequence[str]) -> list[Path]:
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
-    if not found:
-        raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
-    return found
+    _follow_all(found, settings, against, verbose=verbose)
 
 
 def _follow_all(
     found: Sequence[Path], settings: FollowSettings, against: str | None, *, verbose: bool
 ) -> None:
     """Run all scripts and show what became of them; the exit code tells whether all passed."""
+    if not found:
+        raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
     outcomes, unread, differing = [], 0, 0
     for script in found:
         try:
@@ -144,11 +138,6 @@ def _definition(text: str) -> tuple[str, str]:
     if not (name and sign):
         raise FairwindError(f"-D {text}: expected NAME=VALUE", "for example -D MSS=1460")
     return name, value
-
-
-def _option(text: str) -> tuple[str, str | None]:
-    name, sign, value = text.removeprefix("--").partition("=")
-    return name, value if sign else None
 
 
 def _shown(outcome: ScriptOutcome, *, verbose: bool) -> ScriptOutcome:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairwind.engine.core import ScenarioError
 from fairwind.errors import FairwindError
 
 Settings = Annotated[
@@ -28,6 +29,26 @@ def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:
         return parse(text)
     except FairwindError as error:
         raise FairwindError(f"{option}: {error.message}", error.hint) from error
+
+
+def by_option(
+    error: ScenarioError,
+    option_of: Callable[[str], tuple[str, str] | None],
+    hint: str | None = None,
+) -> FairwindError:
+    """Name the options that keys of a scenario were written from: nobody has seen the scenario.
+
+    Parameters
+    ----------
+    option_of : callable
+        Gives the option of a key, and its value; None where there is none.
+    """
+    parts = []
+    for found in error.errors:
+        option, value = option_of(found["key"]) or (found["key"], found["value"])
+        line = f"{option} {value}: {found['rule']}"
+        parts.append(line if found["hint"] is None else f"{line}\n  hint: {found['hint']}")
+    return FairwindError("\n".join(dict.fromkeys(parts)), hint)
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str]:

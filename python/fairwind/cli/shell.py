@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from fairwind import _core
 from fairwind.cli.output import complain, log
-from fairwind.cli.settings import Settings, settings_of
+from fairwind.cli.settings import Settings, by_option, settings_of
 from fairwind.engine.core import ScenarioError
 from fairwind.engine.engines import Kernel
 from fairwind.engine.selection import engine_named
@@ -23,9 +24,8 @@ from fairwind.shell import (
     Place,
     ShellSettings,
     caller,
-    new_progress,
+    option_of,
     path_scenario,
-    problems,
     run_shell,
 )
 
@@ -186,7 +186,7 @@ def _run(
 
     from fairwind.cli.shell_live import shown_live
 
-    progress = new_progress()
+    progress = _core.Progress()
     with shown_live(Console(stderr=True), progress):
         return run_shell(plan, wanted, opened, progress)
 
@@ -226,7 +226,7 @@ def _scenario(
                 f"--set {of_path[0]}: without --scenario, options describe the path",
                 "use --rate, --rtt, --queue, --loss or --mtu, or name a file with --scenario",
             )
-        return Scenario("the path", path_scenario(path, capture=capture)).with_settings(wanted)
+        return path_scenario(path, capture=capture).with_settings(wanted)
     if capture:
         raise FairwindError(
             "--capture does not apply to a scenario, which has its own [capture] table",
@@ -247,7 +247,7 @@ def _checked(scenario: Scenario, path: PathOptions | None) -> Plan:
     except ScenarioError as error:
         if path is None:
             raise
-        raise FairwindError("\n".join(problems(error, path))) from error
+        raise by_option(error, lambda key: option_of(key, path)) from error
 
 
 def _print_place(place: Place) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from rich.console import Console, Group
 
 from fairwind.cli.live import LINE_SECONDS, Picture, draws_graphs, in_words, print_line
-from fairwind.engine.live import Countable, LiveFigures, LiveWatch
+from fairwind.engine.engines import CellProgress
+from fairwind.engine.live import LiveFigures, LiveWatch
 
 PICTURE_SECONDS = 0.5
 """Time between two pictures: the program's output goes on meanwhile."""
@@ -24,7 +25,7 @@ LEAST_HEIGHT = 2 * PANEL_HEIGHT
 
 
 @contextmanager
-def shown_live(console: Console, run: Countable) -> Iterator[None]:
+def shown_live(console: Console, run: CellProgress) -> Iterator[None]:
     """Show figures of a program's flows while the block lasts, from a thread of their own.
 
     On a terminal they stand in its last lines, and the program's output scrolls above. Elsewhere
@@ -34,7 +35,7 @@ def shown_live(console: Console, run: Countable) -> Iterator[None]:
     ----------
     console : rich.console.Console
         On standard error.
-    run : Countable
+    run : CellProgress
         What the path counts.
     """
     has_panel = console.is_terminal and console.size.height >= LEAST_HEIGHT

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
+from fairwind.preview.description import labels_in_words
+from fairwind.quantities import counted
+
 if TYPE_CHECKING:
     from fairwind.scenario import Plan
     from fairwind.studies import Study
-
-_MOST_LETTERS = 60
-"""A longer list of settings is shortened to its ends and its length."""
 
 
 class StudyCommand(TyperCommand):
@@ -52,7 +52,7 @@ def _forms(study: Study) -> list[list[str]]:
     """Describe all axes of the first form, and the size of each part of the others."""
     plans = {form: _plans(study, form) for form in study.forms}
     parts = {
-        form: [f"  part {name}: {_runs(plan.runs)}" for name, plan in plans[form].items()]
+        form: [f"  part {name}: {counted(plan.runs, 'run')}" for name, plan in plans[form].items()]
         for form in plans
     }
     first = next(iter(plans))
@@ -70,23 +70,12 @@ def _head(study: Study, form: str, plans: Mapping[str, Plan]) -> str:
     runs = sum(plan.runs for plan in plans.values())
     stands_for = [ours for ours, theirs in study.kernel_forms.items() if theirs == form]
     words = f" (used by --on kernel for {', '.join(stands_for)})" if stands_for else ""
-    return f"--form {form}: {_runs(runs)}{words}"
+    return f"--form {form}: {counted(runs, 'run')}{words}"
 
 
 def _axes(plans: Mapping[str, Plan]) -> list[str]:
     lines = []
     for name, plan in plans.items():
-        lines.append(f"  part {name}: {_runs(plan.runs)}, {len(plan.seeds)} of each cell")
-        lines += [f"    sweep.{axis.name}: {_some(axis.labels)}" for axis in plan.axes]
+        lines.append(f"  part {name}: {counted(plan.runs, 'run')}, {len(plan.seeds)} of each cell")
+        lines += [f"    sweep.{axis.name}: {labels_in_words(axis.labels)}" for axis in plan.axes]
     return lines
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
-
-
-def _some(labels: tuple[str, ...]) -> str:
-    whole = ", ".join(labels)
-    if len(whole) <= _MOST_LETTERS:
-        return whole
-    return f"{labels[0]} to {labels[-1]}, {len(labels)} in all"

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairwind.quantities import cell_text
 
@@ -155,17 +155,8 @@ def divided(
     ]
 
 
-@dataclass(frozen=True)
-class FittedTable:
-    """The columns of a table that fit a width.
-
-    Attributes
-    ----------
-    columns, rows : list
-        Headers and cells.
-    left_out : list of str
-        Headers of the columns that did not fit.
-    """
+class FittedTable(NamedTuple):
+    """The columns of a table that fit a width, and headers of those that do not."""
 
     columns: list[str]
     rows: list[list[object]]

@@ -76,7 +76,7 @@ def start_(
     lifetime_s = read_option("--lifetime", lifetime, parse_seconds)
     options = WindowOptions(lifetime_s, entries, largest, exact, outgoing, at_close)
     name = start(group, options)
-    if _is_root(group):
+    if not (group / "cgroup.type").exists():  # which only the root group lacks
         sys.stderr.write(
             f"warning: {group} is the root of all control groups: this affects every program on "
             "this machine; create a group below it with mkdir for the programs to affect\n"
@@ -118,8 +118,3 @@ def show_(
 def clear_(group: Group) -> None:
     """Delete the cached windows and continue."""
     sys.stderr.write(f"deleted windows: {clear(group)}\n")
-
-
-def _is_root(group: Path) -> bool:
-    """Return whether it is the root group, the only one without a type."""
-    return not (group / "cgroup.type").exists()

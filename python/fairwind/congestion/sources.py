@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fairwind import _core
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 
 @dataclass(frozen=True)
@@ -221,12 +221,10 @@ def build(
         fresh = Path(place) / "control"
         fresh.mkdir()
         shutil.copyfile(file, fresh / SOURCE)
-        try:
+        with translated(_core.ControlError, FairwindError):
             kernel_name, said, included = _compile(
                 file, fresh, with_object=with_object, takes_name=takes_name
             )
-        except _core.ControlError as refused:
-            raise FairwindError(str(refused)) from refused
         facts = {
             "kernel_name": kernel_name,
             "origin": origin or str(file.resolve()),
@@ -354,15 +352,13 @@ def load(what: str) -> str:
     """
     if what.endswith(".c"):
         return _load_source(Path(what))
-    try:
+    with translated(_core.ControlError, FairwindError):
         if (ours := built_in_named(what)) is not None:
             _core.load_control(ours.name, ours.kernel_name)
             return ours.kernel_name
         if (own := own_named(what)) is not None:
             _core.load_control(own.name, own.kernel_name, own.object_bytes)
             return own.kernel_name
-    except _core.ControlError as refused:
-        raise FairwindError(str(refused)) from refused
     raise FairwindError(
         f"there is no congestion control {what!r}",
         "list them with `fairwind congestion list`; a file must end in .c",
@@ -372,12 +368,10 @@ def load(what: str) -> str:
 def _load_source(file: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="fairwind-congestion-") as place:
         library, compiled = Path(place) / "control.so", Path(place) / "control.o"
-        try:
+        with translated(_core.ControlError, FairwindError):
             kernel_name, *_ = _core.compile_control(str(file), str(library))
             _core.compile_control_object(str(file), str(compiled))
             _core.load_control(file.stem, kernel_name, compiled.read_bytes())
-        except _core.ControlError as refused:
-            raise FairwindError(str(refused)) from refused
         return kernel_name
 
 
@@ -401,10 +395,8 @@ def unload(name: str) -> str:
     """
     known: list[BuiltIn | Own] = [*built_in(), *own_controls()]
     kernel_name = next((one.kernel_name for one in known if one.name == name), name)
-    try:
+    with translated(_core.ControlError, FairwindError):
         _core.unload_control(kernel_name)
-    except _core.ControlError as refused:
-        raise FairwindError(str(refused)) from refused
     return kernel_name
 
 

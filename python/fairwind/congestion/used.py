@@ -13,8 +13,14 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from fairwind import _core
 from fairwind.congestion.identity import NoDigestError, digest_of
-from fairwind.congestion.sources import ENDPOINTS_OWN, BuiltIn, Own, built_in_named, own_named
-from fairwind.errors import FairwindError
+from fairwind.congestion.sources import (
+    ENDPOINTS_OWN,
+    BuiltIn,
+    Own,
+    built_in_named,
+    own_named,
+)
+from fairwind.errors import FairwindError, translated
 
 ControlClass: TypeAlias = type[Any]
 """A class with the hooks of a congestion control as methods."""
@@ -287,10 +293,8 @@ def _parameters(
         return _of_class(name, classes[name])
     if (own := own_named(name)) is None:
         return False, {}
-    try:
+    with translated(_core.ControlError, FairwindError):
         rows = _core.control_parameters(own.library)
-    except _core.ControlError as error:
-        raise FairwindError(str(error)) from error
     found = {}
     for parameter, c_type, default, least, largest in rows:
         is_bool = c_type in ("bool", "_Bool")

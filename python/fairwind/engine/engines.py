@@ -79,39 +79,55 @@ class Experiment(Protocol):
 
 
 class Engine(Protocol):
-    """Executes one resolved experiment with one seed."""
+    """Executes one resolved experiment with one seed.
 
-    @property
-    def name(self) -> str:
-        """Name in the manifest."""
+    The default methods suit engines in virtual time.
 
-    @property
-    def is_real_time(self) -> bool:
-        """Whether an experiment takes as long as it says, and wants the machine for itself."""
+    Attributes
+    ----------
+    name : str
+        Name in the manifest.
+    is_real_time : bool
+        Whether an experiment takes as long as it says, and wants the machine for itself.
+    """
+
+    name: str
+    is_real_time: bool = False
 
     def versions(self) -> dict[str, str]:
         """Return the versions that decide results, for the manifest and its fingerprint."""
+        return dict(core_versions())
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Return digests of the congestion control sources that resolved experiments use."""
+        return control_versions(experiments)
 
     def facts(self) -> dict[str, str]:
-        """Return facts about the machine, which are not part of the fingerprint."""
+        """Return facts about the machine, which are not part of the fingerprint.
+
+        In virtual time nothing of the machine has an influence on results.
+        """
+        return {}
 
     def columns(self) -> list[dict[str, str]]:
         """Return the meaning of the columns of its tables."""
+        return table_columns()
 
     def obstacle(self) -> str | None:
         """Return why nothing can run here and what to do about it; None if it can."""
+        return None
 
     def expect(self, cells: Iterable[Experiment]) -> None:
         """Note the cells of a plan, all of which `refusals` is asked about next."""
+        return  # most look at each cell when they are asked about it
 
     def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return settings of an experiment that this engine cannot apply; empty if it can run."""
+        return []
 
     def remarks(self, cell: Experiment) -> list[str]:
         """Return settings that this engine applies approximately."""
+        return []
 
     def new_progress(self) -> CellProgress:
         """Make the object through which one execution is watched and cancelled."""
@@ -146,65 +162,8 @@ class Cancelled(Exception):
     """One execution was stopped on request."""
 
 
-if TYPE_CHECKING:
-    import polars as pl
-
-QUEUE_EVENTS = "queue_events"
-"""The table of which there may be more than memory holds."""
-
-
-class Simulation:
-    """The virtual-time simulator.
-
-    Parameters
-    ----------
-    classes : mapping of str to type, optional
-        Classes that serve as congestion controls, by their names in the scenario.
-    """
-
-    def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
-        self._classes = dict(classes or {})
-
-    @property
-    def name(self) -> str:
-        """Name in the manifest."""
-        return "simulation"
-
-    @property
-    def is_real_time(self) -> bool:
-        """Virtual time passes as fast as it can be computed."""
-        return False
-
-    def versions(self) -> dict[str, str]:
-        """Return the core's version and a digest of its compiled file."""
-        return dict(core_versions())
-
-    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Return digests of the congestion controls' sources."""
-        return control_versions(experiments, self._classes)
-
-    def facts(self) -> dict[str, str]:
-        """Nothing of the machine has an influence on simulated results."""
-        return {}
-
-    def columns(self) -> list[dict[str, str]]:
-        """Return the meaning of the columns of its tables."""
-        return table_columns()
-
-    def obstacle(self) -> str | None:
-        """Nothing stands in the way of a simulation."""
-        return None
-
-    def expect(self, cells: Iterable[Experiment]) -> None:
-        """Nothing is refused."""
-
-    def refusals(self, cell: Experiment) -> list[Refusal]:
-        """Return nothing: every valid scenario can be simulated."""
-        return []
-
-    def remarks(self, cell: Experiment) -> list[str]:
-        """Nothing is done differently: what a scenario says is what is simulated."""
-        return []
+class CoreEngine(Engine, Protocol):
+    """Runs experiments in the compiled core; the interpreter lock is released meanwhile."""
 
     def new_progress(self) -> CellProgress:
         """Make a progress object of the core."""
@@ -213,12 +172,46 @@ class Simulation:
     def execute(
         self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
-        """Simulate one experiment; the interpreter lock is released meanwhile.
-
-        Events of queues are written down as they come, so that memory does not grow with them.
-        """
+        """Run one experiment, and give its tables; see `Engine`."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
+        try:
+            return self._tables(cell, seed, progress, captures)
+        except _core.Cancelled as cancelled:
+            raise Cancelled from cancelled
+
+    def _tables(
+        self, cell: Experiment, seed: int, progress: _core.Progress, captures: Path
+    ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+        """Run one experiment in the core."""
+
+
+QUEUE_EVENTS = "queue_events"
+"""The table of which there may be more than memory holds."""
+
+
+class Simulation(CoreEngine):
+    """The virtual-time simulator.
+
+    Parameters
+    ----------
+    classes : mapping of str to type, optional
+        Classes that serve as congestion controls, by their names in the scenario.
+    """
+
+    name = "simulation"
+
+    def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
+        self._classes = dict(classes or {})
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Return digests of the congestion controls' sources, and of classes."""
+        return control_versions(experiments, self._classes)
+
+    def _tables(
+        self, cell: Experiment, seed: int, progress: _core.Progress, captures: Path
+    ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+        # Events of queues are written down as they come, so that memory does not grow with them.
         used = used_controls(cell.experiment, self._classes)
         parts = Parts(captures, QUEUE_EVENTS)
         try:
@@ -232,8 +225,6 @@ class Simulation:
             )
         except _core.ControlFault as fault:
             raise _class_error(fault) from fault.__cause__
-        except _core.Cancelled as cancelled:
-            raise Cancelled from cancelled
         frames: dict[str, pl.DataFrame | pl.LazyFrame] = {**frames_of(tables)}
         if parts.files:
             parts.add(tables[QUEUE_EVENTS])
@@ -259,87 +250,58 @@ FACTS = {
 """Settings of the whole machine that may influence results; no run changes them."""
 
 
-class Kernel:
-    """The kernel of this machine, with our network between its hosts."""
+Checked = Mapping[str, list[dict[str, str]]]
+"""What the core says of the settings of an experiment: ``refusals`` and ``remarks``."""
 
-    @property
-    def name(self) -> str:
-        """Name in the manifest."""
-        return "kernel"
 
-    @property
-    def is_real_time(self) -> bool:
-        """An experiment of a minute takes a minute."""
-        return True
+class KernelEngine(CoreEngine, Protocol):
+    """A kernel with our network between its hosts, which may lack what an experiment asks for."""
+
+    def refusals(self, cell: Experiment) -> list[Refusal]:
+        """Return settings that the kernel does not have."""
+        return [Refusal(**row) for row in self._checked(cell)["refusals"]] + _parameters(cell)
+
+    def remarks(self, cell: Experiment) -> list[str]:
+        """Return settings that the kernel applies approximately, such as times."""
+        return [f"{row['key']}: {row['text']}" for row in self._checked(cell)["remarks"]]
+
+    def _checked(self, cell: Experiment) -> Checked:
+        """Ask the core about an experiment."""
+
+
+class Kernel(KernelEngine):
+    """The kernel of this machine."""
+
+    name = "kernel"
+    is_real_time = True
 
     def versions(self) -> dict[str, str]:
         """Return the core's version and the kernel's release and build."""
         return core_versions() | {"kernel": platform.release(), "kernel_build": platform.version()}
-
-    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Return digests of the congestion controls' sources."""
-        return control_versions(experiments)
 
     def facts(self) -> dict[str, str]:
         """Return the machine's settings with influence, and its load at the beginning."""
         found = {name: text for name, file in FACTS.items() if (text := _first_line(file))}
         return found | {"load": f"{os.getloadavg()[0]:.2f}"}
 
-    def columns(self) -> list[dict[str, str]]:
-        """Return the meaning of the columns of its tables."""
-        return table_columns()
-
     def obstacle(self) -> str | None:
         """Return what this machine lacks for any run."""
         return _core.kernel_obstacle()
 
-    def expect(self, cells: Iterable[Experiment]) -> None:
-        """Look at each cell when `refusals` is asked about it."""
+    def _checked(self, cell: Experiment) -> Checked:
+        return _check(cell.experiment_json, tuple(_controls(cell)))
 
-    def refusals(self, cell: Experiment) -> list[Refusal]:
-        """Return settings that the running kernel does not have."""
-        refused = [Refusal(**row) for row in _checked(cell)["refusals"]]
-        return [*refused, *control_parameters(cell)]
-
-    def remarks(self, cell: Experiment) -> list[str]:
-        """Return settings that the running kernel applies approximately, such as times."""
-        return [f"{row['key']}: {row['text']}" for row in _checked(cell)["remarks"]]
-
-    def new_progress(self) -> CellProgress:
-        """Make a progress object of the core."""
-        return _core.Progress()
-
-    def execute(
-        self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
+    def _tables(
+        self, cell: Experiment, seed: int, progress: _core.Progress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
-        """Run one experiment in real time; the interpreter lock is released meanwhile."""
-        if not isinstance(progress, _core.Progress):
-            raise TypeError("progress was not made by this engine's new_progress()")
-        try:
-            tables = _core.run_on_kernel(
-                cell.experiment_json,
-                seed,
-                progress,
-                str(captures),
-                host_command(),
-                _controls(cell),
-            )
-        except _core.Cancelled as cancelled:
-            raise Cancelled from cancelled
-        return frames_of(tables)
-
-
-def _checked(cell: Experiment) -> dict[str, list[dict[str, str]]]:
-    return _check(cell.experiment_json, tuple(_controls(cell)))
+        controls = _controls(cell)
+        arguments = (cell.experiment_json, seed, progress, str(captures), host_command(), controls)
+        return frames_of(_core.run_on_kernel(*arguments))
 
 
 @lru_cache(maxsize=4096)
-def _check(
-    experiment_json: str, controls: tuple[tuple[str, str, bytes], ...]
-) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = json.loads(
-        _core.check_on_kernel(experiment_json, list(controls))
-    )
+def _check(experiment_json: str, controls: tuple[tuple[str, str, bytes], ...]) -> Checked:
+    found: Checked = json.loads(_core.check_on_kernel(experiment_json, list(controls)))
     return found
 
 
@@ -348,7 +310,7 @@ def _controls(cell: Experiment) -> list[tuple[str, str, bytes]]:
     return used_controls(cell.experiment).for_kernel()
 
 
-def control_parameters(cell: Experiment) -> list[Refusal]:
+def _parameters(cell: Experiment) -> list[Refusal]:
     """Give the parameters of congestion controls: in a kernel they have their defaults."""
     return [
         Refusal(

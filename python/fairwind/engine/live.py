@@ -10,20 +10,15 @@ import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from fairwind.engine.engines import CellProgress
 
 WINDOW_S = 1.0
 """Seconds of the experiment that figures are about, or more where counts are further apart."""
 
 MOST_COUNTS = 64
 """Counts that are kept to find one that is so long ago."""
-
-
-class Countable(Protocol):
-    """A run that gives its newest counts when it is asked for them."""
-
-    def live_counts(self) -> str | None:
-        """Return counts as JSON that nobody was given before, and ask for the next."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +97,11 @@ class LiveWatch:
 
     Parameters
     ----------
-    run : Countable
+    run : CellProgress
         Such as the object that an engine's ``new_progress`` makes.
     """
 
-    def __init__(self, run: Countable) -> None:
+    def __init__(self, run: CellProgress) -> None:
         self._run = run
         self._counts: deque[Mapping[str, Any]] = deque(maxlen=MOST_COUNTS)
 

@@ -12,28 +12,19 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairwind import _core
-from fairwind.congestion.used import control_versions, used_controls
-from fairwind.engine.core import core_versions, table_columns
-from fairwind.engine.engines import (
-    Cancelled,
-    CellProgress,
-    Experiment,
-    Refusal,
-    control_parameters,
-    frames_of,
-)
+from fairwind.congestion.used import used_controls
+from fairwind.engine.core import core_versions
+from fairwind.engine.engines import Checked, Experiment, KernelEngine, frames_of
 from fairwind.kernels.catalogue import BuiltKernel, worker
 
 if TYPE_CHECKING:
     import polars as pl
 
-Checked = dict[str, list[dict[str, str]]]
 
-
-class VirtualKernel:
+class VirtualKernel(KernelEngine):
     """A Linux kernel in virtual time, with our network between its hosts.
 
     Parameters
@@ -42,18 +33,9 @@ class VirtualKernel:
     """
 
     def __init__(self, kernel: BuiltKernel) -> None:
+        self.name = kernel.name
         self._kernel = kernel
-        self._checked: dict[str, Checked] = {}
-
-    @property
-    def name(self) -> str:
-        """Name in the manifest."""
-        return self._kernel.name
-
-    @property
-    def is_real_time(self) -> bool:
-        """Virtual time passes as fast as it can be computed."""
-        return False
+        self._answers: dict[str, Checked] = {}
 
     def versions(self) -> dict[str, str]:
         """Return the core's and the worker's version and the kernel's release and build."""
@@ -64,18 +46,6 @@ class VirtualKernel:
             "worker_sha256": _digest(worker()),
         }
 
-    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Return digests of the congestion controls' sources."""
-        return control_versions(experiments)
-
-    def facts(self) -> dict[str, str]:
-        """Nothing of the machine has an influence on results in virtual time."""
-        return {}
-
-    def columns(self) -> list[dict[str, str]]:
-        """Return the meaning of the columns of its tables."""
-        return table_columns()
-
     def obstacle(self) -> str | None:
         """Return what this machine lacks for any run."""
         if platform.system() != "Linux" or platform.machine() != "x86_64":
@@ -85,7 +55,7 @@ class VirtualKernel:
     def expect(self, cells: Iterable[Experiment]) -> None:
         """Ask one instance about all cells that nobody has asked about yet."""
         new = {cell.experiment_json: cell for cell in cells}
-        for known in self._checked:
+        for known in self._answers:
             new.pop(known, None)
         if not new:
             return
@@ -93,37 +63,17 @@ class VirtualKernel:
             answer = _core.check_on_virtual_kernel(
                 self._programs(), [_named(cell) for cell in new.values()], f"{folder}/instance"
             )
-        self._checked |= dict(zip(new, json.loads(answer), strict=True))
+        self._answers |= dict(zip(new, json.loads(answer), strict=True))
 
-    def refusals(self, cell: Experiment) -> list[Refusal]:
-        """Return settings that the kernel does not have."""
+    def _checked(self, cell: Experiment) -> Checked:
         self.expect([cell])
-        refused = self._checked[cell.experiment_json]["refusals"]
-        return [*(Refusal(**row) for row in refused), *control_parameters(cell)]
+        return self._answers[cell.experiment_json]
 
-    def remarks(self, cell: Experiment) -> list[str]:
-        """Return settings that the kernel applies approximately, such as times."""
-        self.expect([cell])
-        rows = self._checked[cell.experiment_json]["remarks"]
-        return [f"{row['key']}: {row['text']}" for row in rows]
-
-    def new_progress(self) -> CellProgress:
-        """Make a progress object of the core."""
-        return _core.Progress()
-
-    def execute(
-        self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
+    def _tables(
+        self, cell: Experiment, seed: int, progress: _core.Progress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
-        """Run one experiment in an instance; the interpreter lock is released meanwhile."""
-        if not isinstance(progress, _core.Progress):
-            raise TypeError("progress was not made by this engine's new_progress()")
-        try:
-            tables = _core.run_on_virtual_kernel(
-                self._programs(), _named(cell), seed, progress, str(captures)
-            )
-        except _core.Cancelled as cancelled:
-            raise Cancelled from cancelled
-        return frames_of(tables)
+        arguments = (self._programs(), _named(cell), seed, progress, str(captures))
+        return frames_of(_core.run_on_virtual_kernel(*arguments))
 
     def run_program(
         self,

@@ -14,7 +14,6 @@ _HOMES = {
     "RunSettings": "execute",
     "RunState": "execute",
     "admit": "admission",
-    "duration_in_words": "admission",
     "one_of": "admission",
     "plan_seconds": "admission",
     "remarks": "admission",

@@ -59,15 +59,12 @@ def _once(refused: Mapping[Refusal, Sequence[Cell]]) -> Iterator[tuple[str, Sequ
     """Write refusals, in one line what several groups are refused in the same words."""
     alike: dict[tuple[str, tuple[int, ...]], list[Refusal]] = {}
     for refusal, cells in refused.items():
-        words = str(replace(refusal, group="", key=_key_in_group(refusal)))
+        key = refusal.key.removeprefix(f"flows.{refusal.group}.")
+        words = str(replace(refusal, group="", key=key))
         alike.setdefault((words, tuple(cell.index for cell in cells)), []).append(refusal)
     for those in alike.values():
         keys = ", ".join(refusal.key for refusal in those)
         yield str(replace(those[0], key=keys)), refused[those[0]]
-
-
-def _key_in_group(refusal: Refusal) -> str:
-    return refusal.key.removeprefix(f"flows.{refusal.group}.")
 
 
 def _engine_in_words(engine: Engine) -> str:
@@ -116,21 +113,6 @@ def plan_seconds(plan: Plan, jobs: int = 1) -> float:
     return expected_seconds((cell for cell in plan.cells for _ in plan.seeds), jobs)
 
 
-def duration_in_words(seconds: float) -> str:
-    """Format a rounded duration."""
-    minutes = seconds / 60
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    return f"{minutes / 60:.1f} h"
-
-
 def one_of(engine: Engine) -> str:
     """Name what an engine does once for each cell and seed."""
     return "run" if engine.is_real_time else "simulation"
-
-
-def counted(number: int, thing: str) -> str:
-    """Format a number of things: ``1 run``, ``2 runs``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

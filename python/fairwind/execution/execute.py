@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +28,9 @@ from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
 """Period of progress reports and of checks for an interruption."""
+
+FIRST_POLL_SECONDS = 0.01
+"""The first period, which grows: a short run is seen, too."""
 
 AHEAD = 4
 """So many are queued for each simulation under way: to wait for thousands costs seconds."""
@@ -62,7 +65,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class RunningCell:
-    """One simulation under way.
+    """One simulation that is queued or under way.
 
     Attributes
     ----------
@@ -103,6 +106,8 @@ class RunState:
         What went wrong with stored simulations so far, and what the run does about it.
     running : tuple of RunningCell
         The simulations under way, the oldest first.
+    ended : tuple of RunningCell
+        Those that have ended since the last report.
     """
 
     total: int
@@ -114,15 +119,7 @@ class RunState:
     expected_s: float | None = None
     warnings: tuple[str, ...] = ()
     running: tuple[RunningCell, ...] = ()
-
-
-@dataclass
-class _Work:
-    """One simulation that is queued or under way."""
-
-    cell: Cell
-    replicate: int
-    progress: CellProgress
+    ended: tuple[RunningCell, ...] = field(default=(), compare=False)
 
 
 @dataclass
@@ -133,20 +130,19 @@ class _Execution:
     plan: Plan
     engine: Engine
     jobs: int
-    missing: list[_Work] = field(default_factory=list)
+    missing: list[RunningCell] = field(default_factory=list)
     stored: int = 0
     failures: list[Failure] = field(default_factory=list)
-    pending: dict[Future[None], _Work] = field(default_factory=dict)
+    pending: dict[Future[None], RunningCell] = field(default_factory=dict)
     submitted: int = 0
     warnings: list[str] = field(default_factory=list)
+    ended: list[RunningCell] = field(default_factory=list)
 
     def find_missing(self) -> None:
         """Note what the folder does not hold yet."""
         self.missing = [
-            _Work(cell, replicate, self.engine.new_progress())
-            for cell in self.plan.cells
-            for replicate in range(len(self.plan.seeds))
-            if not cell_folder(self.out, cell.index, replicate).is_dir()
+            RunningCell(cell, replicate, self.engine.new_progress())
+            for cell, replicate in _missing(self.out, self.plan)
         ]
 
     @property
@@ -166,17 +162,15 @@ class _Execution:
             failed=len(self.failures),
             fraction=min(1.0, (done + parts) / to_do) if to_do else 1.0,
             jobs=self.jobs,
-            expected_s=self._expected_s() if self.engine.is_real_time else None,
-            warnings=tuple(self.warnings),
-            running=tuple(
-                RunningCell(work.cell, work.replicate, work.progress)
-                for future, work in self.pending.items()
-                if future.running()
+            expected_s=(
+                expected_seconds((work.cell for work in self.missing), self.jobs)
+                if self.engine.is_real_time
+                else None
             ),
+            warnings=tuple(self.warnings),
+            running=tuple(work for future, work in self.pending.items() if future.running()),
+            ended=tuple(self.ended),
         )
-
-    def _expected_s(self) -> float:
-        return expected_seconds((work.cell for work in self.missing), self.jobs)
 
 
 def run_plan(
@@ -241,13 +235,17 @@ def missing_cells(plan: Plan, engine: Engine, settings: RunSettings) -> list[Cel
         One for each simulation: a cell with several replicates may be there several times.
     """
     out = folder_of(plan, engine, settings)
-    is_there = (out / MANIFEST).exists() and _takes_up(out, manifest_of(plan, engine, settings))
-    return [
-        cell
-        for cell in plan.cells
-        for replicate in range(len(plan.seeds))
-        if not (is_there and cell_folder(out, cell.index, replicate).is_dir())
-    ]
+    if (out / MANIFEST).exists() and _takes_up(out, manifest_of(plan, engine, settings)):
+        return [cell for cell, _ in _missing(out, plan)]
+    return [cell for cell in plan.cells for _ in plan.seeds]
+
+
+def _missing(out: Path, plan: Plan) -> Iterator[tuple[Cell, int]]:
+    """Find the cells and replicates that a folder does not hold."""
+    for cell in plan.cells:
+        for replicate in range(len(plan.seeds)):
+            if not cell_folder(out, cell.index, replicate).is_dir():
+                yield cell, replicate
 
 
 def _takes_up(out: Path, manifest: Manifest) -> bool:
@@ -271,7 +269,7 @@ def _finish(execution: _Execution) -> None:
 
 def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:
     """Remove simulations with files that cannot be decoded, and run them again."""
-    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0)
+    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0, ended=[])
     for error in damaged_cells(execution.out, execution.plan):
         again.warnings.append(f"{error.message}; this simulation runs again")
         shutil.rmtree(error.file.parent)
@@ -285,13 +283,17 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
     pool = ThreadPoolExecutor(max_workers=execution.jobs, thread_name_prefix="fairwind")
     try:
         tell(execution.state())  # before anything runs: it tells how long that takes
+        poll_s = FIRST_POLL_SECONDS
         _submit(execution, pool)
         while execution.pending:
-            done, _ = wait(execution.pending, POLL_SECONDS, FIRST_COMPLETED)
+            tell(execution.state())
+            execution.ended.clear()
+            done, _ = wait(execution.pending, poll_s, FIRST_COMPLETED)
             for future in done:
                 _collect(execution, future)
+            poll_s = min(2 * poll_s, POLL_SECONDS)
             _submit(execution, pool)
-            tell(execution.state())
+        tell(execution.state())
     except KeyboardInterrupt as interrupt:
         _stop(execution, pool)
         raise _interrupted(execution) from interrupt
@@ -312,7 +314,7 @@ def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
         execution.pending[future] = work
 
 
-def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:
+def _run_one(out: Path, plan: Plan, engine: Engine, work: RunningCell) -> None:
     """Run and store one simulation; called on a worker thread."""
     seed = plan.seeds[work.replicate]
     with new_cell(out, work.cell.index, work.replicate) as folder:
@@ -327,6 +329,7 @@ def _collect(execution: _Execution, future: Future[None]) -> None:
     worker means that the person wants the run to stop.
     """
     work = execution.pending.pop(future)
+    execution.ended.append(work)
     error = future.exception()
     if error is None:
         execution.stored += 1

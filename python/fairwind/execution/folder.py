@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -26,6 +26,8 @@ from fairwind.folder.store import (
     write_frame,
 )
 from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
+
+Frame = TypeVar("Frame", bound=pl.DataFrame | pl.LazyFrame)
 
 
 def default_folder(manifest: Manifest) -> Path:
@@ -63,12 +65,15 @@ def prepare(out: Path, manifest: Manifest, *, force: bool, grows: bool = False) 
     """
     if (out / MANIFEST).exists():
         earlier = read_manifest(out)
-        if earlier.fingerprint == manifest.fingerprint:
+        is_same = earlier.fingerprint == manifest.fingerprint
+        if is_same or (grows and is_beginning(earlier, manifest)):
             remove_unfinished(out)
+            if not is_same:
+                # Its simulations stay; what was made of them goes.
+                for file in [*out.glob("*.parquet"), out / "report.html"]:
+                    file.unlink(missing_ok=True)
+                manifest.write(out)
             (out / CELLS).mkdir(exist_ok=True)
-            return
-        if grows and is_beginning(earlier, manifest):
-            grow(out, manifest)
             return
         if not force:
             _refuse_unknown_classes(out, manifest)
@@ -79,15 +84,6 @@ def prepare(out: Path, manifest: Manifest, *, force: bool, grows: bool = False) 
                 "name another folder with --out, or discard that run with --force",
             )
         discard(out)
-    manifest.write(out)
-    (out / CELLS).mkdir(exist_ok=True)
-
-
-def grow(out: Path, manifest: Manifest) -> None:
-    """Make a run ready for more seeds: its simulations stay, what was made of them goes."""
-    remove_unfinished(out)
-    for file in [*out.glob("*.parquet"), out / "report.html"]:
-        file.unlink(missing_ok=True)
     manifest.write(out)
     (out / CELLS).mkdir(exist_ok=True)
 
@@ -165,32 +161,20 @@ def discard(out: Path) -> None:
     remove_unfinished(out)
 
 
-@overload
 def with_leading_columns(
-    tables: Mapping[str, pl.DataFrame], plan: Plan, cell: Cell, replicate: int
-) -> dict[str, pl.DataFrame]: ...
-
-
-@overload
-def with_leading_columns(
-    tables: Mapping[str, pl.DataFrame | pl.LazyFrame], plan: Plan, cell: Cell, replicate: int
-) -> dict[str, pl.DataFrame | pl.LazyFrame]: ...
-
-
-def with_leading_columns(
-    tables: Mapping[str, pl.DataFrame | pl.LazyFrame], plan: Plan, cell: Cell, replicate: int
-) -> dict[str, Any]:
+    tables: Mapping[str, Frame], plan: Plan, cell: Cell, replicate: int
+) -> dict[str, Frame]:
     """Put cell, replicate, seed and one column per axis in front of every table."""
     number, which, seed = LEADING_COLUMNS
     leading = [
-        _Leading(number, cell.index, pl.UInt32()),
-        _Leading(which, replicate, pl.UInt32()),
-        _Leading(seed, plan.seed_of(replicate), pl.UInt64()),
+        pl.Series(number, [cell.index], pl.UInt32),
+        pl.Series(which, [replicate], pl.UInt32),
+        pl.Series(seed, [plan.seed_of(replicate)], pl.UInt64),
         *(
-            _Leading(
+            pl.Series(
                 axis.column,
-                axis.value(cell.settings[axis.name]),
-                pl.Int64() if axis.is_numeric else pl.String(),
+                [axis.value(cell.settings[axis.name])],
+                pl.Int64 if axis.is_numeric else pl.String,
             )
             for axis in plan.axes
         ),
@@ -198,34 +182,19 @@ def with_leading_columns(
     return {name: _behind(leading, frame) for name, frame in tables.items()}
 
 
-class _Leading:
-    """A column with the same value in each row, made once for all tables."""
-
-    def __init__(self, name: str, value: object, dtype: pl.DataType) -> None:
-        self._one = pl.Series(name, [value], dtype)
-
-    def rows(self, height: int) -> pl.Series:
-        """Give so many rows."""
-        return self._one.new_from_index(0, height)
-
-    def literal(self) -> pl.Expr:
-        """Give as many rows as there are others."""
-        return pl.lit(self._one[0], self._one.dtype).alias(self._one.name)
-
-
-def _behind(
-    leading: list[_Leading], frame: pl.DataFrame | pl.LazyFrame
-) -> pl.DataFrame | pl.LazyFrame:
-    """Put these columns in front.
+def _behind(leading: list[pl.Series], frame: Any) -> Any:  # noqa: ANN401 - as it is given
+    """Put these values in front of every row.
 
     A table in memory is made anew of its columns: it has few rows, and to plan an expression would
     take longer than to carry it out.
     """
     if isinstance(frame, pl.LazyFrame):
-        return frame.select(*(column.literal() for column in leading), pl.all())
+        values = (pl.lit(one[0], one.dtype).alias(one.name) for one in leading)
+        return frame.select(*values, pl.all())
     if not frame.width:
         return frame
-    return pl.DataFrame([*(one.rows(frame.height) for one in leading), *frame.get_columns()])
+    columns = (one.new_from_index(0, frame.height) for one in leading)
+    return pl.DataFrame([*columns, *frame.get_columns()])
 
 
 def merge_tables(out: Path, plan: Plan) -> list[str]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fairwind.errors import FairwindError
-from fairwind.folder.store import write_file
+from fairwind.folder.store import damaged, write_file
 
 LOOKS = "looks.json"
 
 
 def write_looks(out: Path, looks: list[int], margin: float) -> None:
     """Store at which numbers of seeds, ascending, a run was looked at, and with which margin."""
-    _write(out, {"seeds": looks, "margin": margin})
+    content = json.dumps({"seeds": looks, "margin": margin})
+    write_file(out / LOOKS, f"{content}\n".encode())
 
 
 def write_margin(out: Path, margin: float) -> None:
@@ -29,7 +29,7 @@ def write_margin(out: Path, margin: float) -> None:
     FairwindError
         If the file is there and damaged.
     """
-    _write(out, {"seeds": read_looks(out), "margin": margin})
+    write_looks(out, read_looks(out), margin)
 
 
 def read_looks(out: Path) -> list[int]:
@@ -54,10 +54,6 @@ def read_margin(out: Path) -> float | None:
     return _read(out)[1]
 
 
-def _write(out: Path, content: dict[str, object]) -> None:
-    write_file(out / LOOKS, (json.dumps(content) + "\n").encode())
-
-
 def _read(out: Path) -> tuple[list[int], float | None]:
     path = out / LOOKS
     try:
@@ -70,8 +66,5 @@ def _read(out: Path) -> tuple[list[int], float | None]:
     except FileNotFoundError:
         return [], None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FairwindError(
-            f"{path} is damaged and cannot be read",
-            "run the scenario again into a new folder, or restore the file from a copy",
-        ) from error
+        raise damaged(path) from error
     return [int(seeds) for seeds in looks], margin

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairwind.errors import FairwindError
-from fairwind.folder.store import write_file
+from fairwind.folder.store import damaged, write_file
 from fairwind.scenario.plan import Plan
 
 
@@ -79,15 +79,9 @@ class Captured:
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Captured:
         """Read it out of a manifest."""
-        return cls(
-            inputs=tuple(CaptureInput(**entry) for entry in document["inputs"]),
-            settings=document["settings"],
-            made_by=document["made_by"],
-            facts=tuple(document["facts"]),
-            notes=tuple(document["notes"]),
-            caveats=tuple(document["caveats"]),
-            is_complete=document["is_complete"],
-        )
+        inputs = tuple(CaptureInput(**entry) for entry in document["inputs"])
+        lists = {name: tuple(document[name]) for name in ("facts", "notes", "caveats")}
+        return cls(**document | lists | {"inputs": inputs})
 
 
 FORMAT_VERSION = 1
@@ -251,7 +245,7 @@ def read_manifest(out: Path) -> Manifest:
             "give the folder that `fairwind run --out` or `fairwind analyse --out` wrote",
         ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise _corrupt(path) from error
+        raise damaged(path) from error
     if version != FORMAT_VERSION:
         raise FairwindError(
             f"{path} has format version {version}, and this Fairwind reads {FORMAT_VERSION}",
@@ -273,7 +267,7 @@ def read_manifest(out: Path) -> Manifest:
             captured=Captured.from_document(captured) if captured else None,
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise _corrupt(path) from error
+        raise damaged(path) from error
 
 
 def write_failures(out: Path, failures: list[Failure]) -> None:
@@ -294,11 +288,4 @@ def read_failures(out: Path) -> list[Failure]:
     try:
         return [Failure(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError) as error:
-        raise _corrupt(path) from error
-
-
-def _corrupt(path: Path) -> FairwindError:
-    return FairwindError(
-        f"{path} is damaged and cannot be read",
-        "run the scenario again into a new folder, or restore the file from a copy",
-    )
+        raise damaged(path) from error

@@ -158,6 +158,14 @@ def storage_errors(
         raise FairwindError(f"{refused} {file}: {reason}", remedy) from error
 
 
+def damaged(path: Path) -> FairwindError:
+    """Refuse a file of a run's folder that cannot be parsed."""
+    return FairwindError(
+        f"{path} is damaged and cannot be read",
+        "run the scenario again into a new folder, or restore the file from a copy",
+    )
+
+
 def _sync(path: Path) -> None:
     """Make a file's content, or the names in a folder, outlast a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)

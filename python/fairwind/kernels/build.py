@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import time
@@ -39,6 +37,8 @@ from fairwind.kernels.sources import Source, release_of, unpack
 LOG = "build.log"
 FREE_BYTES = 3_000_000_000
 """Space that source and objects take."""
+
+START_UP = "arch/um/os-Linux/start_up.c"
 
 TYPICAL_FILES = 1100
 """Files that are compiled, more or less."""
@@ -89,7 +89,13 @@ def build(
         If programs or space are missing, another build is under way, or the compiler fails.
     """
     tools.require()
-    tell = _Teller(on_progress or (lambda _state: None))
+    began = time.monotonic()
+
+    def tell(step: str, compiled: int = 0) -> None:
+        if on_progress is not None:
+            elapsed = time.monotonic() - began
+            on_progress(BuildState(step, compiled, TYPICAL_FILES, elapsed))
+
     files = fragments(frequency)
     mark = digest(files, edits.TEXT, source.origin, str(frequency))
     work = cache() / f".work-hz{frequency}-{mark}"
@@ -112,25 +118,13 @@ def build(
                 frequency=frequency,
                 digest=mark,
                 origin=source.origin,
-                compiler=_compiler(),
-                has_seccomp=_has_seccomp(tree),
+                compiler=(tools.output("gcc", "--version").splitlines() or ["gcc"])[0],
+                has_seccomp="init_seccomp" in (tree / START_UP).read_text(encoding="utf-8"),
                 lacking=lacking,
             )
             _install(kernel, objects, work / LOG)
     shutil.rmtree(work, ignore_errors=True)
-    return _read(folder)
-
-
-class _Teller:
-    """Reports progress, with the time since the beginning."""
-
-    def __init__(self, tell: Callable[[BuildState], None]) -> None:
-        self._tell = tell
-        self._began = time.monotonic()
-
-    def __call__(self, step: str, compiled: int = 0) -> None:
-        elapsed = time.monotonic() - self._began
-        self._tell(BuildState(step, compiled, TYPICAL_FILES, elapsed))
+    return BuiltKernel.read(folder)
 
 
 @contextmanager
@@ -161,9 +155,9 @@ def _configure(tree: Path, objects: Path, files: list[Path]) -> list[str]:
     objects.mkdir(exist_ok=True)
     wanted = objects / ".config"
     make = ["make", "-s", "-C", str(tree), f"O={objects}", "ARCH=um"]
-    _run([*make, "defconfig"])
+    tools.run([*make, "defconfig"])
     wanted.write_text(merged(wanted.read_text(encoding="ascii"), files), encoding="ascii")
-    _run([*make, "olddefconfig"])
+    tools.run([*make, "olddefconfig"])
     configuration = wanted.read_text(encoding="ascii")
     has = options(configuration)
     if missing := [name for name in ESSENTIAL if has.get(name) != "y"]:
@@ -175,7 +169,7 @@ def _configure(tree: Path, objects: Path, files: list[Path]) -> list[str]:
     return refused(configuration, files)
 
 
-def _compile(objects: Path, log: Path, jobs: int, tell: _Teller) -> None:
+def _compile(objects: Path, log: Path, jobs: int, tell: Callable[[str, int], None]) -> None:
     command = ["make", "-C", str(objects), "ARCH=um", f"-j{jobs}", PROGRAM]
     compiled, step = 0, "compiling"
     with log.open("a", encoding="utf-8") as file:
@@ -211,32 +205,9 @@ def _install(kernel: BuiltKernel, objects: Path, log: Path) -> None:
     part = kernel.folder.with_name(f".part-{kernel.folder.name}")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    _run(["strip", "-o", str(part / PROGRAM), str(objects / PROGRAM)])
+    tools.run(["strip", "-o", str(part / PROGRAM), str(objects / PROGRAM)])
     shutil.copyfile(objects / ".config", part / CONFIGURATION)
     shutil.copyfile(log, part / LOG)
     kernel.write(part)
     shutil.rmtree(kernel.folder, ignore_errors=True)
     part.rename(kernel.folder)
-
-
-def _read(folder: Path) -> BuiltKernel:
-    return BuiltKernel(**json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
-
-
-def _has_seccomp(tree: Path) -> bool:
-    start = tree / "arch" / "um" / "os-Linux" / "start_up.c"
-    return "init_seccomp" in start.read_text(encoding="utf-8")
-
-
-def _compiler() -> str:
-    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=False)
-    return (done.stdout.splitlines() or ["gcc"])[0]
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-        raise FairwindError(
-            f"{command[0]} failed: {last}", f"run it to see all messages: {shlex.join(command)}"
-        )

@@ -72,6 +72,11 @@ class BuiltKernel:
         """The first two numbers of the release."""
         return ".".join(self.release.split(".")[:2])
 
+    @classmethod
+    def read(cls, folder: Path) -> BuiltKernel:
+        """Read the description beside a kernel."""
+        return cls(**json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
+
     def write(self, folder: Path) -> None:
         """Store the description beside the kernel."""
         text = json.dumps(asdict(self), indent=2) + "\n"
@@ -100,7 +105,7 @@ def built_kernels() -> list[BuiltKernel]:
     found = []
     for file in cache().glob(f"{PREFIX}*/{DESCRIPTION}"):
         try:
-            kernel = BuiltKernel(**json.loads(file.read_text(encoding="utf-8")))
+            kernel = BuiltKernel.read(file.parent)
         except (OSError, ValueError, TypeError):
             continue  # of another version of Fairwind, or damaged: it can be built again
         if kernel.program.exists():

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairwind.errors import FairwindError
+from fairwind.kernels.tools import output, run
 
 INSTALLED = Path("/usr/src")
 """Where Debian's packages put their tarballs."""
+
+UPDATE = "run `apt-get update` as root and try again"
 
 ADD_SUITE = """\
 other Debian suites have other versions; as root, for bullseye (5.10) or sid (the newest):
@@ -51,7 +54,7 @@ def offered_versions() -> list[str]:
         for file in INSTALLED.glob("linux-source-*.tar.xz")
     }
     if shutil.which("apt-cache") is not None:
-        found = _output("apt-cache", "pkgnames", "linux-source-")
+        found = output("apt-cache", "pkgnames", "linux-source-")
         names |= {line.removeprefix("linux-source-") for line in found.split()}
     plain = {name for name in names if re.fullmatch(r"\d+\.\d+", name)}
     return sorted(plain, key=lambda name: tuple(map(int, name.split("."))), reverse=True)
@@ -154,16 +157,16 @@ def _downloaded(name: str, downloads: Path) -> Source:
     wanted = _candidate(name)
     tarball = downloads / f"{name}_{wanted}.tar.xz"
     if not tarball.exists():
-        _run(["apt-get", "download", f"{name}={wanted}"], downloads, f"downloading {name}")
+        run(["apt-get", "download", f"{name}={wanted}"], f"downloading {name}", UPDATE, downloads)
         packages = sorted(downloads.glob(f"{name}_*.deb"))
         if not packages:
             raise FairwindError(
                 f"apt-get download {name} left no package in {downloads}",
-                "run `apt-get update` as root and try again",
+                UPDATE,
             )
         unpacked = downloads / f".{name}"
         shutil.rmtree(unpacked, ignore_errors=True)
-        _run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], downloads, "unpacking")
+        run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], "unpacking", UPDATE)
         (unpacked / "usr" / "src" / f"{name}.tar.xz").rename(tarball)
         shutil.rmtree(unpacked)
         for package in packages:
@@ -172,14 +175,14 @@ def _downloaded(name: str, downloads: Path) -> Source:
 
 
 def _candidate(name: str) -> str:
-    found = re.search(r"Candidate: (\S+)", _output("apt-cache", "policy", name))
+    found = re.search(r"Candidate: (\S+)", output("apt-cache", "policy", name))
     if found is None or found[1] == "(none)":
         raise _unknown(name.removeprefix("linux-source-"))
     return found[1]
 
 
 def _installed_version(name: str) -> str:
-    return _output("dpkg-query", "--show", "--showformat=${Version}", name).strip()
+    return output("dpkg-query", "--show", "--showformat=${Version}", name).strip()
 
 
 def _unknown(version: str) -> FairwindError:
@@ -188,17 +191,3 @@ def _unknown(version: str) -> FairwindError:
         f"no package source of this machine has linux-source-{version}; there are: {offered}",
         ADD_SUITE,
     )
-
-
-def _output(*command: str) -> str:
-    if shutil.which(command[0]) is None:
-        return ""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else ""
-
-
-def _run(command: list[str], folder: Path, what: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise FairwindError(f"{what} failed: {last}", "run `apt-get update` as root and try again")

@@ -35,25 +35,24 @@ def positive(name: str, values: ArrayLike, hint: str) -> Floats:
     ModelError
         If one is not.
     """
-    array = _numbers(name, values, hint)
-    return _all(array, array > 0, f"{name} is {{:g}}: it must be finite and above zero", hint)
+    return checked(name, values, hint, np.greater, 0.0, "finite and above zero")
 
 
 def not_negative(name: str, values: ArrayLike, hint: str) -> Floats:
     """Give values as an array if all of them are finite and none is below zero, as `positive`."""
-    array = _numbers(name, values, hint)
-    return _all(array, array >= 0, f"{name} is {{:g}}: it must be finite and not below zero", hint)
+    rule = "finite and not below zero"
+    return checked(name, values, hint, np.greater_equal, 0.0, rule)
 
 
-def _all(array: Floats, holds: NDArray[np.bool_], message: str, hint: str) -> Floats:
-    bad = array[~(np.isfinite(array) & holds)]
-    if bad.size:
-        raise ModelError(message.format(bad.flat[0]), hint)
-    return array
-
-
-def _numbers(name: str, values: ArrayLike, hint: str) -> Floats:
+def checked(
+    name: str, values: ArrayLike, hint: str, holds: np.ufunc, least: float, rule: str
+) -> Floats:
+    """Give values as an array if all are finite and hold against the least, as `positive`."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{name} is {values!r}: a number was expected", hint) from error
+    bad = array[~(np.isfinite(array) & holds(array, least))]
+    if bad.size:
+        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be {rule}", hint)
+    return array

@@ -10,10 +10,11 @@ import altair as alt
 import polars as pl
 
 from fairwind.errors import FairwindError
-from fairwind.plots import Figure, are_far_apart, estimates_by_setting
+from fairwind.plots import Figure
 from fairwind.report.figures import default_figures
+from fairwind.report.overlay import measure_chart
 from fairwind.report.page import write_report
-from fairwind.results import Claim, Results, header_of, scaled_unit, summarise
+from fairwind.results import Claim, Results
 from fairwind.studies.study import study_named
 
 
@@ -47,33 +48,11 @@ def plot(results: Results, measure: str, along: str | None) -> alt.TopLevelMixin
     """Draw one measure of the groups; see `Results.plot`."""
     _check_measure(results, measure)
     axes = results.manifest.plan.axes
-    estimates = summarise(results, [measure]).frame
-    unit, scale = scaled_unit(measure, estimates["mean"])
-    estimates = estimates.with_columns(pl.col("mean", "low", "high") * scale)
-    if along is None:
-        # An axis along which values are far apart separates panels, each with its own scale.
-        near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
-        chosen = next(iter(near or axes), None)
-    else:
-        chosen = next((axis for axis in axes if along in (axis.name, axis.column)), None)
-        if chosen is None:
-            known = ", ".join(axis.name for axis in axes) or "none, because it has no sweep"
-            raise FairwindError(
-                f"{results.folder} has no axis {along!r}", f"axes of this run: {known}"
-            )
-    panels = None
-    if rest := [axis for axis in axes if axis is not chosen]:
-        panels = "panel"
-        labels = [pl.format("{} {}", pl.lit(axis.name), axis.column) for axis in rest]
-        estimates = estimates.with_columns(pl.concat_str(labels, separator=", ").alias(panels))
-    return estimates_by_setting(
-        estimates,
-        setting=chosen.column if chosen else "group",
-        order=list(chosen.values) if chosen else estimates["group"].to_list(),
-        measure_title=header_of(measure, unit),
-        setting_title=chosen.name if chosen else "group",
-        panels=panels,
-    )
+    chosen = next((axis for axis in axes if along in (axis.name, axis.column)), None)
+    if along is not None and chosen is None:
+        known = ", ".join(axis.name for axis in axes) or "none, because it has no sweep"
+        raise FairwindError(f"{results.folder} has no axis {along!r}", f"axes of this run: {known}")
+    return measure_chart(results, measure, chosen)
 
 
 def _check_measure(results: Results, measure: str) -> None:

@@ -1,9 +1,23 @@
-"""A run as HTML for notebooks: name, what its axes do, and main measures."""
+"""A plan and a run as HTML for notebooks: name, description, main measures."""
 
 from __future__ import annotations
 
 from fairwind.html import block, line, table
+from fairwind.preview.description import describe
 from fairwind.results import Results, readable_overview
+from fairwind.scenario.plan import Plan
+
+
+def plan_html(plan: Plan) -> str:
+    """Give what would run, as `fairwind check` describes it; captures have only a name."""
+    is_simulated = "flows" in plan.cells[0].experiment
+    lines = describe(plan, plan.cells, "run") if is_simulated else []
+    return block(
+        plan.name,
+        line(plan.description),
+        *(line(f"warning: {warning}") for warning in plan.warnings),
+        table(("subject", "description"), lines) if lines else "",
+    )
 
 
 def results_html(results: Results) -> str:

@@ -5,18 +5,14 @@ apart, greedy flows red and thin flows blue by default. Data is embedded in the 
 
 Parameters have one meaning in all functions: `setting` is the column along x (of bars, along y) and
 `order` its values in order, `measure` a column, `panels` a column with one panel per value,
-`columns` the panels in one row; titles are those of the axes, the measure's with its unit.
+`columns` the panels in one row, `curve` the column with one line per value and `curve_title` what
+its legend is called; titles are those of the axes, the measure's with its unit.
 """
 
 from fairwind.plots.curves import Curves as Curves
-from fairwind.plots.curves import carried_over_time as carried_over_time
-from fairwind.plots.curves import completion_by_multiplier as completion_by_multiplier
-from fairwind.plots.curves import completion_by_volume as completion_by_volume
 from fairwind.plots.curves import curve_panels as curve_panels
 from fairwind.plots.curves import curves as curves
-from fairwind.plots.curves import equivalent_rtt_by_ratio as equivalent_rtt_by_ratio
-from fairwind.plots.curves import utilisation_by_multiplier as utilisation_by_multiplier
-from fairwind.plots.curves import window_over_time as window_over_time
+from fairwind.plots.curves import model_curves as model_curves
 from fairwind.plots.estimates import BOX as BOX
 from fairwind.plots.estimates import Heat as Heat
 from fairwind.plots.estimates import box_numbers as box_numbers
@@ -41,7 +37,7 @@ from fairwind.plots.theme import are_far_apart as are_far_apart
 from fairwind.plots.theme import group_colours as group_colours
 from fairwind.plots.theme import group_lines as group_lines
 from fairwind.plots.theme import inline as inline
+from fairwind.plots.theme import subtitled as subtitled
 from fairwind.plots.theme import themed as themed
 from fairwind.plots.theme import unvalidated as unvalidated
 from fairwind.plots.traces import flow_panels as flow_panels
-from fairwind.plots.traces import time_sequence as time_sequence

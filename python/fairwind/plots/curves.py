@@ -9,7 +9,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, quantity_axis, themed
+from fairwind.plots.theme import (
+    fields,
+    group_colours,
+    inline,
+    legend_of,
+    numbers,
+    quantity_axis,
+    themed,
+)
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
 """Dashes of the curves in their order, so that they differ without colours, too."""
@@ -68,10 +76,7 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
     points = drawn.measured
     measured = [] if points is None else points["curve"].unique(maintain_order=True).to_list()
     every = list(dict.fromkeys([*order, *measured]))
-    legend = alt.Legend(
-        title=None, orient="bottom", columns=2, labelLimit=260, symbolSize=400,
-        symbolType="stroke",
-    )  # fmt: skip
+    legend = legend_of(every, orient="bottom", columns=2, symbolSize=400, symbolType="stroke")
     encodings = {
         "x": alt.X(
             f"{drawn.x}:Q",
@@ -81,7 +86,7 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
         ),
         "y": alt.Y(f"{drawn.y}:Q", title=drawn.y_title),
         "color": alt.Color("curve:N", scale=group_colours(every), sort=every, legend=legend),
-        "tooltip": ["curve:N", *(alt.Tooltip(f"{n}:Q", format=".4g") for n in (drawn.x, drawn.y))],
+        "tooltip": [*fields("curve:N"), *numbers(drawn.x, drawn.y)],
     }
     dashes = [list(DASHES[place % len(DASHES)]) for place in range(len(every))]
     dash = alt.StrokeDash(
@@ -98,73 +103,47 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
     return alt.layer(*layers).properties(width=width, height=height, title=drawn.title)
 
 
-def window_over_time(
-    frame: pl.DataFrame, title: str = "Window", measured: pl.DataFrame | None = None
-) -> Curves:
-    """Draw ``window_segments`` over ``time_s``.
+QUANTITIES = {
+    "time_s": "time / s",
+    "window_segments": "window / segments",
+    "delay_ratio": "feedback delay / round trip",
+    "equivalent_rtt_ratio": "equivalent / real round trip",
+    "volume_segments": "volume / segments",
+    "completion_time_s": "transfer time / s",
+    "multiplier": "capacity requested / rate measured (k)",
+    "slot_utilisation_ratio": "slots used / slots assigned",
+    "carried_megabytes": "carried / MB",
+}
+"""Titles of axes, by column."""
 
-    This function and those below take a frame with a column ``curve``, as `models.dama.curves`
-    gives it, and optionally the same columns as measured, which become points.
+EVEN_AXES = {"delay_ratio": alt.Axis(tickCount=7), "multiplier": alt.Axis(tickMinStep=1)}
+"""Axes of quantities that are drawn evenly."""
+
+
+def model_curves(
+    frame: pl.DataFrame, title: str = "", measured: pl.DataFrame | None = None
+) -> Curves:
+    """Draw a frame of `models.dama.curves`: what is along x, and what is along y.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``curve``, x and y, in this order, with names of `QUANTITIES`, or
+        ``carried_bytes``.
+    measured : DataFrame, optional
+        The same columns as measured, which become points.
     """
-    titles = ("time / s", "window / segments", title)
-    return Curves(frame, "time_s", "window_segments", *titles, measured)
+    if "carried_bytes" in frame.columns:
+        frame, measured = _megabytes(frame), None if measured is None else _megabytes(measured)
+    _, x, y = frame.columns
+    scale, axis = None, None
+    if x in EVEN_AXES:
+        scale, axis = EVEN, EVEN_AXES[x]
+    elif x == "volume_segments":
+        scale, axis = quantity_axis(frame[x])
+    return Curves(frame, x, y, QUANTITIES[x], QUANTITIES[y], title, measured, scale, axis)
 
 
-def equivalent_rtt_by_ratio(
-    frame: pl.DataFrame,
-    title: str = "Equivalent round trip",
-    measured: pl.DataFrame | None = None,
-) -> Curves:
-    """Draw ``equivalent_rtt_ratio`` against ``delay_ratio``."""
-    titles = ("feedback delay / round trip", "equivalent / real round trip", title)
-    axis = alt.Axis(tickCount=7)
-    return Curves(frame, "delay_ratio", "equivalent_rtt_ratio", *titles, measured, EVEN, axis)
-
-
-def completion_by_volume(
-    frame: pl.DataFrame,
-    title: str = "Transfer time against volume",
-    measured: pl.DataFrame | None = None,
-) -> Curves:
-    """Draw ``completion_time_s`` against ``volume_segments``, by orders of magnitude."""
-    titles = ("volume / segments", "transfer time / s", title)
-    axis = quantity_axis(frame["volume_segments"])
-    return Curves(frame, "volume_segments", "completion_time_s", *titles, measured, *axis)
-
-
-def completion_by_multiplier(
-    frame: pl.DataFrame,
-    title: str = "Transfer time against k",
-    measured: pl.DataFrame | None = None,
-) -> Curves:
-    """Draw ``completion_time_s`` against ``multiplier``."""
-    return _by_multiplier(frame, "completion_time_s", "transfer time / s", title, measured)
-
-
-def utilisation_by_multiplier(
-    frame: pl.DataFrame,
-    title: str = "Slots used against k",
-    measured: pl.DataFrame | None = None,
-) -> Curves:
-    """Draw ``slot_utilisation_ratio`` against ``multiplier``."""
-    y, y_title = "slot_utilisation_ratio", "slots used / slots assigned"
-    return _by_multiplier(frame, y, y_title, title, measured)
-
-
-def _by_multiplier(
-    frame: pl.DataFrame, y: str, y_title: str, title: str, measured: pl.DataFrame | None
-) -> Curves:
-    titles = ("capacity requested / rate measured (k)", y_title, title)
-    return Curves(frame, "multiplier", y, *titles, measured, EVEN, alt.Axis(tickMinStep=1))
-
-
-def carried_over_time(
-    frame: pl.DataFrame,
-    title: str = "Volume over time",
-    measured: pl.DataFrame | None = None,
-) -> Curves:
-    """Draw ``carried_bytes`` over ``time_s``."""
-    megabytes = (pl.col("carried_bytes") / 1e6).alias("carried_megabytes")
-    titles = ("time / s", "carried / MB", title)
-    points = None if measured is None else measured.with_columns(megabytes)
-    return Curves(frame.with_columns(megabytes), "time_s", "carried_megabytes", *titles, points)
+def _megabytes(frame: pl.DataFrame) -> pl.DataFrame:
+    carried = (pl.col("carried_bytes") / 1e6).alias("carried_megabytes")
+    return frame.select("curve", "time_s", carried)

@@ -12,9 +12,12 @@ import polars as pl
 from fairwind.plots.theme import (
     CHARACTER,
     are_far_apart,
+    fields,
     group_colours,
     group_points,
     inline,
+    legend_of,
+    numbers,
     panel_facet,
     themed,
 )
@@ -49,15 +52,13 @@ def estimates_by_setting(
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=alt.Y("mean:Q", title=measure_title, scale=alt.Scale(zero=True)),
         shape=shape,
-        tooltip=[
-            alt.Tooltip(f"{setting}:N"),
-            alt.Tooltip("group:N"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
-        ],
+        tooltip=[*fields(f"{setting}:N", "group:N"), *numbers("mean", "low", "high")],
     )
     layers = [points]
     if frame["low"].null_count() < frame.height:  # one run alone has no interval
-        layers.insert(0, base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q"))
+        layers.insert(
+            0, base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+        )
     width = _width(order)
     chart = alt.layer(*layers).properties(width=width, height=240)
     if panels is not None:
@@ -79,9 +80,12 @@ def _columns(settings: int, panels: int) -> int:
 
 def _width(order: list[Any]) -> int:
     """Give a panel's width at which no label touches the next one, in points."""
-    longest = max((len(str(value)) for value in order), default=0)
-    step = max(44, CHARACTER * (longest + 2))
-    return max(180, min(560, 44 * len(order)), step * len(set(order)))
+    return max(180, min(560, 44 * len(order)), max(44, _label_step(order)) * len(set(order)))
+
+
+def _label_step(order: list[Any]) -> int:
+    """Give the distance at which no label touches the next one, in points."""
+    return CHARACTER * (2 + max((len(str(value)) for value in order), default=0))
 
 
 BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
@@ -125,22 +129,17 @@ def boxes_by_setting(
     base = alt.Chart(inline(boxes)).encode(
         x=alt.X(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("group:N", sort=groups),
-        color=alt.Color(
-            "group:N", scale=group_colours(groups), legend=alt.Legend(title=None, symbolOpacity=1)
-        ),
-        tooltip=[f"{setting}:N", "group:N"]
-        + [alt.Tooltip(f"{name}:Q", format=".4g") for name in BOX],
+        color=alt.Color("group:N", scale=group_colours(groups), legend=legend_of(groups)),
+        tooltip=[*fields(f"{setting}:N", "group:N"), *numbers(*BOX)],
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(
-        y=alt.Y("lowest:Q", title=measure_title, scale=alt.Scale(zero=True)), y2="highest:Q"
+        y=alt.Y("lowest:Q", title=measure_title, scale=alt.Scale(zero=True)), y2=alt.Y2("highest:Q")
     )
     quarters = base.mark_bar(size=14, opacity=0.45).encode(
-        y="lower_quarter:Q", y2="upper_quarter:Q"
+        y=alt.Y("lower_quarter:Q"), y2=alt.Y2("upper_quarter:Q")
     )
-    medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y="median:Q")
-    longest = max((len(str(value)) for value in order), default=0)
-    step = max(24 * len(groups) + 16, CHARACTER * (longest + 2))  # no label touches the next one
-    width = max(240, len(order) * step)
+    medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y=alt.Y("median:Q"))
+    width = max(240, len(order) * max(24 * len(groups) + 16, _label_step(order)))
     return themed(alt.layer(whiskers, quarters, medians).properties(width=width, height=260))
 
 
@@ -193,9 +192,11 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
     )  # fmt: skip
     logarithm = f"log(datum.{drawn.value})"
     most = float(drawn.frame[drawn.value].log().abs().to_numpy().max())
+    # Equally far from pale for a factor and for its inverse.
+    colours = alt.Scale(scheme="purplegreen", domain=[-most, most])
     cells = base.transform_calculate(gain=logarithm).mark_rect().encode(
-        color=alt.Color("gain:Q", scale=_colours(most), legend=None),
-        tooltip=["row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N",
+        color=alt.Color("gain:Q", scale=colours, legend=None),
+        tooltip=[*fields("row:N", "column:N", f"{drawn.x}:N", f"{drawn.y}:N"),
                  alt.Tooltip(f"{drawn.value}:Q", format=".3f", title=drawn.title)],
     )  # fmt: skip
     is_strong = f"abs({logarithm}) > {STRONG_SHARE * most}"
@@ -204,20 +205,12 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
         color=alt.condition(is_strong, alt.value(DIGITS_LIGHT), alt.value(DIGITS_DARK)),
     )
     rows, columns = (drawn.frame[name].unique(maintain_order=True) for name in ("row", "column"))
+    # Titles of rows lie, broken where they have a colon.
+    beside = alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
     chart = alt.layer(cells, digits).properties(
         width=CELL_WIDTH * len(drawn.x_order), height=CELL_HEIGHT * len(drawn.y_order)
     ).facet(
-        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=_beside()),
+        row=alt.Row("row:N", sort=rows.to_list(), title=None, header=beside),
         column=alt.Column("column:N", sort=columns.to_list(), title=None),
     )  # fmt: skip
     return themed(chart)
-
-
-def _beside() -> alt.Header:
-    """Let titles of rows lie, broken where they have a colon."""
-    return alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
-
-
-def _colours(most: float) -> alt.Scale:
-    """Give colours that are equally far from pale for a factor and for its inverse."""
-    return alt.Scale(scheme="purplegreen", domain=[-most, most])

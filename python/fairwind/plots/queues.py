@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from fairwind.plots.series import PANEL_WIDTH
 from fairwind.plots.theme import (
+    PANEL_WIDTH,
+    PLOT_WIDTH,
+    WHOLE,
     are_far_apart,
+    fields,
     group_colours,
     group_lines,
     group_points,
+    in_panels,
     inline,
+    legend_of,
+    numbers,
     panel_facet,
     themed,
 )
-
-WHOLE = 0
-"""Limit of labels that are never cut: settings may differ in their last words only. To find out
-where hundreds are to be cut takes half a minute, too."""
 
 GAP_RATIO = 1.5
 """Between windows that begin farther apart than so many of the least distance some are missing."""
@@ -40,24 +41,18 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
     """
     frame = drops.group_by([setting, "group"], maintain_order=True).agg(pl.col("packets").mean())
     order = drops[setting].unique(maintain_order=True).to_list()
-    # Lying above its labels, the title is never longer than the bars are high, and covers none.
-    axis = alt.Axis(
-        labelLimit=WHOLE, titleAngle=0, titleAlign="right", titleAnchor="end", titleX=-8, titleY=-6
-    )
     chart = (
         alt.Chart(inline(frame))
         .mark_bar()
         .encode(
-            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=axis),
+            y=_settings(setting, order, setting_title),
             x=alt.X("packets:Q", title="packets dropped per run", stack="zero"),
             color=alt.Color(
-                "group:N", scale=group_colours(drops["group"]), legend=alt.Legend(title=None)
+                "group:N",
+                scale=group_colours(drops["group"]),
+                legend=legend_of(drops["group"].unique()),
             ),
-            tooltip=[
-                alt.Tooltip(f"{setting}:N"),
-                alt.Tooltip("group:N"),
-                alt.Tooltip("packets:Q", format=".5g"),
-            ],
+            tooltip=[*fields(f"{setting}:N", "group:N"), *numbers("packets", form=".5g")],
         )
         .properties(width=460, height=alt.Step(22))
     )
@@ -83,23 +78,35 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
         alt.Chart(inline(frame))
         .mark_point(filled=True, size=70, opacity=0.9)
         .encode(
-            y=alt.Y(
-                f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=WHOLE)
-            ),
+            y=_settings(setting, order, setting_title),
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
             color=colour,
             shape=shape,
-            tooltip=[
-                alt.Tooltip(f"{setting}:N"),
-                alt.Tooltip("group:N"),
-                alt.Tooltip("counted:N"),
-                alt.Tooltip("loss_ratio:Q", format=".4g"),
-            ],
+            tooltip=[*fields(f"{setting}:N", "group:N", "counted:N"), *numbers("loss_ratio")],
         )
         .properties(width=230, height=alt.Step(22))
         .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
     )
     return themed(chart)
+
+
+def _settings(setting: str, order: list[Any], title: str) -> alt.Y:
+    """Give the axis of settings. Its title lies above the labels, so it covers none."""
+    names = title.split(", ")
+    lines = [f"{name}," for name in names[:-1]] + names[-1:]
+    axis = alt.Axis(
+        labelLimit=WHOLE,
+        titleAngle=0,
+        titleAlign="right",
+        titleAnchor="end",
+        titleX=-8,
+        titleY=-6 - TITLE_LINE * (len(lines) - 1),
+    )
+    return alt.Y(f"{setting}:N", sort=order, title=lines, axis=axis)
+
+
+TITLE_LINE = 14
+"""Height of a line of a title, in points."""
 
 
 def run_lengths(
@@ -117,13 +124,8 @@ def run_lengths(
     lengths : DataFrame
         Columns ``length_packets``, ``runs``, that of the curves, and the panels' column if there
         is one; rows of one curve and length are added up.
-    curve : str
-        The column with one curve per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
-    order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
     losses = pl.col("length_packets") * pl.col("runs")
     frame = (
         lengths.group_by([*keys, "length_packets"], maintain_order=True)
@@ -147,18 +149,12 @@ def run_lengths(
             strokeDash=dash,
             tooltip=[
                 alt.Tooltip(f"{curve}:N", title=curve_title or curve),
-                alt.Tooltip("length_packets:Q"),
-                alt.Tooltip("losses:Q"),
-                alt.Tooltip("share_ratio:Q", format=".4f"),
+                *fields("length_packets:Q", "losses:Q"),
+                *numbers("share_ratio", form=".4f"),
             ],
         )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 170
-        )
     )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
+    return in_panels(chart, lengths, panels, columns, 170)
 
 
 def queue_over_time(
@@ -179,12 +175,6 @@ def queue_over_time(
         window, measure and replicate. Lines are means over replicates, the band reaches up to the
         most of all. Where windows are missing both are broken; one between two that are missing
         is a point.
-    columns : int
-        Panels in one row; each row has one measure where there are several.
-    curve : str, optional
-        A column with one line per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [*(key for key in (panels, curve) if key is not None), "measure", "start_s"]
     frame = _in_stretches(
@@ -200,65 +190,54 @@ def queue_over_time(
     for measure in measures:
         of_one = frame.filter(pl.col("measure") == measure)
         is_own = are_far_apart(of_one, panels, "most")
-        chart = _backlog(frame, colour, panels, alone=_alone(of_one, panels if is_own else None))
-        of_measure = chart.transform_filter(alt.datum.measure == measure)
-        if panels is None:
-            rows.append(of_measure.properties(title=measure))
-        else:
+        # Points where each axis has some: a layer without rows makes browsers warn.
+        parts = of_one.partition_by(panels) if panels is not None and is_own else [of_one]
+        has_points = all(part["is_alone"].any() for part in parts)
+        # All is given when a chart is made: each later change copies the whole chart.
+        row = alt.layer(
+            *_backlog(frame, colour, has_points=has_points),
+            transform=[alt.FilterTransform(alt.datum.measure == measure)],
+            width=PLOT_WIDTH if panels is None else PANEL_WIDTH,
+            height=170 if panels is None else 120,
+            title=measure if panels is None else alt.Undefined,
+        )
+        if panels is not None:
             facet = panel_facet(panels, order, PANEL_WIDTH)
-            row = of_measure.facet(facet=facet, columns=columns).properties(title=measure)
-            rows.append(row.resolve_scale(y="independent") if is_own else row)
-    return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
+            own = alt.Resolve(scale=alt.ScaleResolveMap(y="independent"))
+            resolve = own if is_own else alt.Undefined
+            row = row.facet(facet=facet, columns=columns, title=measure, resolve=resolve)
+        rows.append(row)
+    shared = alt.Resolve(scale=alt.ScaleResolveMap(x="shared"))
+    return themed(alt.vconcat(*rows, resolve=shared))
 
 
-class _Alone(Enum):
-    """How windows without neighbours are drawn."""
+def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, has_points: bool) -> list[alt.Chart]:
+    """Draw the layers of a panel: the mean as a line, and a band up to the most.
 
-    CAPS = "round ends of lines"
-    POINTS = "points"
-
-
-def _alone(frame: pl.DataFrame, panels: str | None) -> _Alone:
-    """Choose points where each axis has some: a layer without rows makes browsers warn."""
-    parts = [frame] if panels is None else frame.partition_by(panels)
-    return _Alone.POINTS if all(part["is_alone"].any() for part in parts) else _Alone.CAPS
-
-
-def _backlog(
-    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, alone: _Alone
-) -> Any:  # noqa: ANN401 - charts share no base
-    """Draw one panel: the mean as a line, and a band up to the most."""
-    base = _over_starts(frame)
-    if colour is not None:
-        base = base.encode(color=colour)
-    # Bands of several curves lie over one another.
-    band = base.mark_area(opacity=0.25 if colour is None else 0.08).encode(
-        y=alt.Y("most:Q", title=None), y2="mean:Q"
-    )
-    line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
-        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
-        ],
-    )
-    layers = [band, line]
-    if alone is _Alone.POINTS:
-        points = base.transform_filter(alt.datum.is_alone)
-        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
-    return alt.layer(*layers).properties(
-        width=560 if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
-    )
-
-
-def _over_starts(frame: pl.DataFrame) -> alt.Chart:
+    Windows without neighbours are points, or else round ends of lines.
+    """
     start = alt.X(
         "start_s:Q",
         title="start of the window / s",
         scale=alt.Scale(nice=False),
         axis=alt.Axis(tickCount=5),
     )
-    return alt.Chart(inline(frame)).encode(x=start, detail="stretch:Q")
+    base = alt.Chart(inline(frame)).encode(x=start, detail=alt.Detail("stretch:Q"))
+    if colour is not None:
+        base = base.encode(color=colour)
+    # Bands of several curves lie over one another.
+    band = base.mark_area(opacity=0.25 if colour is None else 0.08).encode(
+        y=alt.Y("most:Q", title=None), y2=alt.Y2("mean:Q")
+    )
+    line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
+        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        tooltip=[*fields("start_s:Q"), *numbers("mean", "most")],
+    )
+    layers = [band, line]
+    if has_points:
+        points = base.transform_filter(alt.datum.is_alone)
+        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y=alt.Y("mean:Q")))
+    return layers
 
 
 def _in_stretches(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

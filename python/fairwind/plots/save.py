@@ -72,7 +72,7 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
         If the ending is none of ``.svg``, ``.png``, ``.pdf``, ``.html``.
     """
     if path.suffix in FORMATS:
-        content = _made_of(_drawn(chart.to_dict()), path.suffix)
+        content = _drawn(chart.to_dict(), [path.suffix])[path.suffix]
     elif path.suffix == ".html":
         import vl_convert
 
@@ -110,11 +110,9 @@ def _all_drawn(charts: Sequence[Any]) -> Generator[dict[str, bytes]]:
     """Give the files of every chart, by processes of their own where that is sooner."""
     specifications = [chart.to_dict() for chart in charts]
     if sum(map(_rows, specifications)) < LARGE_ROWS:
-        for specification in specifications:
-            svg = _drawn(specification)
-            yield {ending: _made_of(svg, ending) for ending in FORMATS}
+        yield from map(_drawn, specifications)
         return
-    with closing(drawn_at_once(specifications, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
+    with closing(drawn_at_once(specifications)) as drawn:
         for files in drawn:
             yield files | {".png": packed(files[".png"])}
 
@@ -127,25 +125,19 @@ def _rows(specification: Mapping[str, Any]) -> int:
     )
 
 
-def _drawn(specification: Mapping[str, Any]) -> str:
-    """Work a chart out, which takes longest, so once for all files."""
+def _drawn(specification: Mapping[str, Any], endings: Sequence[str] = FORMATS) -> dict[str, bytes]:
+    """Draw the files of a chart here. To work it out takes longest, so it is done once for all."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(
+    svg = vl_convert.vegalite_to_svg(
         dict(specification), vl_version=VEGA_LITE, allowed_base_urls=[]
     )
-
-
-def _made_of(svg: str, ending: str) -> bytes:
-    import vl_convert
-
-    match ending:
-        case ".svg":
-            return svg.encode()
-        case ".png":
-            return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
-        case _:
-            return vl_convert.svg_to_pdf(svg)
+    ways: dict[str, Callable[[], bytes]] = {
+        ".svg": svg.encode,
+        ".png": lambda: packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH)),
+        ".pdf": lambda: vl_convert.svg_to_pdf(svg),
+    }
+    return {ending: ways[ending]() for ending in endings}
 
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -195,18 +187,9 @@ SCRIPT = Path(__file__).with_name("drawer.py")
 
 
 class Drawer:
-    """A process that draws one chart after the other.
+    """A process that draws one chart after the other."""
 
-    Parameters
-    ----------
-    vega_lite : str
-        Version of the grammar that charts are written in.
-    pixels_per_inch : int
-        Of the PNG.
-    """
-
-    def __init__(self, vega_lite: str, pixels_per_inch: int) -> None:
-        self._settings = {"vega_lite": vega_lite, "pixels_per_inch": pixels_per_inch}
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(SCRIPT)],
             stdin=subprocess.PIPE,
@@ -228,7 +211,8 @@ class Drawer:
         FairwindError
             If it cannot be drawn.
         """
-        answer = self._answer(json.dumps({"chart": chart, **self._settings}) + "\n")
+        settings = {"vega_lite": VEGA_LITE, "pixels_per_inch": PNG_PIXELS_PER_INCH}
+        answer = self._answer(json.dumps({"chart": chart, **settings}) + "\n")
         if "error" in answer:
             raise FairwindError(f"cannot draw a chart: {answer['error']}")
         svg = answer.pop(".svg").encode()
@@ -254,9 +238,7 @@ class Drawer:
         return answer
 
 
-def drawn_at_once(
-    charts: Sequence[Mapping[str, Any]], vega_lite: str, pixels_per_inch: int
-) -> Generator[dict[str, bytes]]:
+def drawn_at_once(charts: Sequence[Mapping[str, Any]]) -> Generator[dict[str, bytes]]:
     """Give the files of charts in their order, drawn by as many processes as processors."""
     processes = min(len(os.sched_getaffinity(0)), len(charts))
     if not processes:
@@ -275,5 +257,5 @@ def drawn_at_once(
         # At the end processes go before the threads that wait for them.
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for _ in range(processes):
-            idle.put(stack.enter_context(closing(Drawer(vega_lite, pixels_per_inch))))
+            idle.put(stack.enter_context(closing(Drawer())))
         yield from pool.map(draw, charts)

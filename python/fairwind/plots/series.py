@@ -9,17 +9,18 @@ import polars as pl
 
 from fairwind.plots.points import csv_data
 from fairwind.plots.theme import (
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
     are_far_apart,
+    fields,
     group_lines,
+    in_panels,
     inline,
-    panel_facet,
+    numbers,
     quantity_axis,
     themed,
 )
 from fairwind.quantities import RATES, unit_for
-
-PANEL_WIDTH = 220
-"""Of one plot of several, in points."""
 
 FEW_WINDOWS = 60
 """So few windows are marked by points: a single one would be no line, many make a blob."""
@@ -34,38 +35,36 @@ def rate_over_time(
     columns: int = 3,
     curve: str = "group",
     curve_title: str | None = None,
+    unit: str | None = None,
 ) -> alt.TopLevelMixin:
-    """Draw a rate per window: the mean over replicates as a line, their range as a band.
+    """Draw a measure per window: the mean over replicates as a line, their range as a band.
 
     Panels share the axis of rates where that leaves none of them flat.
 
     Parameters
     ----------
     windows : DataFrame
-        Columns ``start_s`` (start of the window, seconds), the measure in bit/s, that of the
-        curves, and the panels' column if there is one; one row per window, curve and replicate.
+        Columns ``start_s`` (start of the window, seconds), the measure, that of the curves, and
+        the panels' column if there is one; one row per window, curve and replicate.
     title : str
-        The measure's name; the unit depends on the largest value.
-    curve : str
-        The column with one line per value.
-    curve_title : str, optional
-        Title of the legend.
+        The measure's name.
+    unit : str, optional
+        Of the measure. If none is given it is in bit/s, and drawn as its largest value asks.
     """
     keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
-    order = windows[panels].unique(maintain_order=True).to_list() if panels else []
     greatest = float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0))
-    unit, divisor, _ = unit_for([greatest], RATES)
+    scaled, divisor, _ = unit_for([greatest], RATES) if unit is None else (unit, 1, 0)
     rate = pl.col(measure) / divisor
     frame = windows.group_by(keys, maintain_order=True).agg(
         rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")
     )
     colour, dash = group_lines(windows[curve], curve, title=curve_title)
     base = alt.Chart(inline(frame)).encode(
-        x=alt.X("start_s:Q", title="start of the window / s"),
+        x=alt.X("start_s:Q", title=f"{'start of the window' if unit is None else 'time'} / s"),
         color=colour,
     )
     band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("low:Q", title=f"{title} / {unit}"), y2="high:Q"
+        y=alt.Y("low:Q", title=f"{title} / {scaled}"), y2=alt.Y2("high:Q")
     )
     is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
     line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(
@@ -74,17 +73,11 @@ def rate_over_time(
         tooltip=[
             alt.Tooltip(f"{curve}:N", title=curve_title or curve),
             alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
+            *numbers("mean", "low", "high"),
         ],
     )
-    chart = alt.layer(band, line).properties(
-        width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 150
-    )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-        if are_far_apart(frame, panels, "high"):
-            chart = chart.resolve_scale(y="independent")
-    return themed(chart)
+    is_own = are_far_apart(frame, panels, "high")
+    return in_panels(alt.layer(band, line), windows, panels, columns, 150, has_own_axes=is_own)
 
 
 def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.TopLevelMixin:
@@ -110,8 +103,7 @@ def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.To
         x=alt.X("start_s:Q", title="start of the window / s"),
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
         tooltip=[
-            alt.Tooltip("group:N"),
-            alt.Tooltip("start_s:Q"),
+            *fields("group:N", "start_s:Q"),
             alt.Tooltip("value:Q", title=title, format=".4g"),
         ],
     )
@@ -144,22 +136,15 @@ def percentile_curves(percentiles: pl.DataFrame, *, title: str, is_time: bool) -
         x=alt.X("value:Q", title=f"{title} / {'ms' if is_time else 'B'}", scale=scale, axis=axis),
         y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
         order=alt.Order("share:Q"),
-        tooltip=[
-            alt.Tooltip("group:N"),
-            alt.Tooltip("value:Q", format=".4g"),
-            alt.Tooltip("share:Q", format=".3f"),
-        ],
+        tooltip=[*fields("group:N"), *numbers("value"), *numbers("share", form=".3f")],
     )
 
 
 def _by_group(chart: alt.Chart, groups: pl.Series, **encodings: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - channels share no base
     colour, dash = group_lines(groups)
     drawn = chart.encode(color=colour, strokeDash=dash, **encodings)
-    return themed(drawn.properties(width=560, height=260))
+    return themed(drawn.properties(width=PLOT_WIDTH, height=PLOT_HEIGHT))
 
-
-PLOT_HEIGHT = 260
-"""Of a single plot, in points."""
 
 LABEL: dict[str, Any] = {"angle": 270, "dy": -6, "color": "#444444"}
 
@@ -249,7 +234,6 @@ def latency_distribution(
         Where the axis of shares begins: what matters may be the slowest few.
     """
     keys = ["group"] if panels is None else [panels, "group"]
-    order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
     frame = thinned(cumulative(histogram, keys), keys, lowest_share)
     scale, axis = quantity_axis(frame["latency_ms"])
     shares = alt.Scale(domain=[lowest_share, 1])
@@ -263,21 +247,15 @@ def latency_distribution(
             color=colour,
             strokeDash=dash,
             tooltip=[
-                alt.Tooltip("group:N"),
-                alt.Tooltip("latency_ms:Q", format=".4g"),
-                alt.Tooltip("share_ratio:Q", format=".4f"),
+                *fields("group:N"),
+                *numbers("latency_ms"),
+                *numbers("share_ratio", form=".4f"),
             ],
-        )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH,
-            height=PLOT_HEIGHT if panels is None else 170,
         )
     )
     if marks is not None:
         chart = alt.layer(_marks(marks, frame, lowest_share), chart)
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
+    return in_panels(chart, histogram, panels, columns, 170)
 
 
 def _marks(
@@ -291,7 +269,7 @@ def _marks(
     lines = (
         alt.Chart(inline(shown))
         .mark_rule(strokeDash=[3, 3], color="#777777")
-        .encode(x="latency_ms:Q")
+        .encode(x=alt.X("latency_ms:Q"))
     )
     above = _label(shown.filter(is_low)).mark_text(align="right", dx=-6, **LABEL)
     below = _label(shown.filter(~is_low)).mark_text(align="left", dx=6, **LABEL)
@@ -299,4 +277,4 @@ def _marks(
 
 
 def _label(marks: pl.DataFrame) -> alt.Chart:
-    return alt.Chart(inline(marks)).encode(x="latency_ms:Q", text="label:N")
+    return alt.Chart(inline(marks)).encode(x=alt.X("latency_ms:Q"), text=alt.Text("label:N"))

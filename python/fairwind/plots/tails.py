@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from fairwind.plots.points import csv_data
-from fairwind.plots.series import PANEL_WIDTH, PLOT_HEIGHT, cumulative
-from fairwind.plots.theme import group_lines, panel_facet, quantity_axis, themed
+from fairwind.plots.series import cumulative
+from fairwind.plots.theme import group_lines, in_panels, quantity_axis
 
 STEPS_PER_DECADE = 40
 """Points of a curve for each tenth of the samples that is left: steps of less than 6 %."""
@@ -45,16 +45,12 @@ def tail_distribution(
         the panels' column if there is one; of one kind of time.
     title : str
         What takes time; it is drawn in milliseconds.
-    curve : str
-        The column with one curve per value.
-    curve_title : str, optional
-        Title of the legend.
     """
     keys = [curve] if panels is None else [panels, curve]
-    order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
     names = histogram[curve].unique(maintain_order=True).to_list()
     frame = survivors(histogram, keys)
     lowest = float(frame["share_ratio"].to_numpy().min(initial=1.0))
+    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
     slowest_ms = float(frame["latency_ms"].to_numpy().max(initial=0.0))
     scale, axis = quantity_axis(frame["latency_ms"].clip(lower_bound=slowest_ms / MOST_OF_TIMES))
     colour, dash = group_lines(names, curve, title=curve_title)
@@ -63,7 +59,12 @@ def tail_distribution(
         .mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
         .encode(
             x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=scale, axis=axis),
-            y=_share_axis(lowest),
+            y=alt.Y(
+                "share_ratio:Q",
+                title="share of samples that took longer",
+                scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
+                axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
+            ),
             color=colour,
             strokeDash=dash,
             tooltip=[
@@ -72,25 +73,8 @@ def tail_distribution(
                 alt.Tooltip("share_ratio:Q", title="took longer", format=".3~%"),
             ],
         )
-        .properties(
-            width=560 if panels is None else PANEL_WIDTH,
-            height=PLOT_HEIGHT if panels is None else 190,
-        )
     )
-    if panels is not None:
-        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
-    return themed(chart)
-
-
-def _share_axis(lowest: float) -> alt.Y:
-    """Give the axis of shares, with a line for each power of ten."""
-    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
-    return alt.Y(
-        "share_ratio:Q",
-        title="share of samples that took longer",
-        scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
-        axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
-    )
+    return in_panels(chart, histogram, panels, columns, 190)
 
 
 def survivors(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:

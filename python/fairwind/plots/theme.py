@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +34,15 @@ FONT = "DejaVu Sans, Helvetica Neue, Helvetica, Arial, sans-serif"
 
 CHARACTER = 7
 """About the width of a label's character, in points."""
+
+LEGEND_CHARACTERS = 36
+"""Longer labels of a legend are broken into lines; `page.js` leaves room for so many."""
+
+PLOT_WIDTH, PLOT_HEIGHT = 560, 260
+"""Of a plot that stands alone, in points."""
+
+PANEL_WIDTH = 220
+"""Of one plot of several, in points."""
 
 
 def group_colours(groups: Iterable[Any], chosen: Mapping[str, str] | None = None) -> alt.Scale:
@@ -62,7 +74,9 @@ def group_lines(
 
     ``title`` is that of the legend.
     """
-    names, legend = list(dict.fromkeys(groups)), _line_legend(title)
+    names = list(dict.fromkeys(groups))
+    # So much of a line is shown that its dashes are seen.
+    legend = legend_of(names, title, symbolType="stroke", symbolSize=600)
     dashes = [DASHES[position % len(DASHES)] for position in range(len(names))]
     scale = alt.Scale(domain=names, range=dashes)
     return (
@@ -73,7 +87,8 @@ def group_lines(
 
 def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
     """Give the channels that tell points of groups apart, by the column ``group``."""
-    names, legend = list(dict.fromkeys(groups)), alt.Legend(title=None, symbolOpacity=1)
+    names = list(dict.fromkeys(groups))
+    legend = legend_of(names)
     shapes = [SHAPES[position % len(SHAPES)] for position in range(len(names))]
     scale = alt.Scale(domain=names, range=shapes)
     return (
@@ -82,28 +97,94 @@ def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-def _line_legend(title: str | None) -> alt.Legend:
-    """Show so much of a line that its dashes are seen."""
+def legend_of(names: Iterable[Any], title: str | None = None, **style: Any) -> alt.Legend:  # noqa: ANN401 - properties share no type
+    """Give a legend that cuts no label: long ones may differ in their last words only."""
     return alt.Legend(
-        title=title, symbolOpacity=1, symbolType="stroke", symbolSize=600, labelLimit=260
+        title=wrapped(title, LEGEND_CHARACTERS) if title else None,
+        titleLimit=WHOLE,
+        labelLimit=WHOLE,
+        labelExpr=broken_labels(names, LEGEND_CHARACTERS),
+        symbolOpacity=1,
+        **style,
     )
+
+
+WHOLE = 0
+"""Limit of labels that are never cut. To find out where hundreds are to be cut takes half a minute,
+too."""
+
+
+def broken_labels(names: Iterable[Any], characters: int) -> str:
+    """Give the expression that breaks longer labels into lines, each setting into its own."""
+    lines = {
+        text: [line for setting in text.split(", ") for line in wrapped(setting, characters)]
+        for text in map(str, names)
+        if len(text) > characters
+    }
+    # Headers put a conditional in the place of `datum.label`.
+    return f"{json.dumps(lines)}[datum.label] || (datum.label)" if lines else "datum.label"
+
+
+def wrapped(text: str, characters: int) -> list[str]:
+    """Break a text into lines of so many characters, but no number from its unit."""
+    joined = re.sub(r"(\d) (?=[A-Za-z%])", "\\1\u00a0", text)
+    return [line.replace("\u00a0", " ") for line in textwrap.wrap(joined, characters)]
 
 
 def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
     """Give a panel to each value of a column, under a title that is no wider than the panel."""
-    longest = max((len(str(value)) for value in order), default=0)
-    settings = (setting for value in order for setting in str(value).split(", "))
-    longest_setting = max((len(setting) for setting in settings), default=0)
-    if longest_setting * CHARACTER > width:
-        # The value stands below its name, which is cut off then, and not the value.
-        lines = r"split(replace(datum.label, regexp('(^|, )([^ ,]+) ', 'g'), '$1$2, '), ', ')"
-    elif longest * CHARACTER > width:
-        # Each setting has its own line where all together are too long for one.
-        lines = "split(datum.label, ', ')"
-    else:
-        lines = "datum.label"
-    header = alt.Header(labelExpr=lines, labelLimit=width)
+    header = alt.Header(labelExpr=broken_labels(order, width // CHARACTER), labelLimit=width)
     return alt.Facet(f"{column}:N", sort=list(order), title=None, header=header)
+
+
+def in_panels(
+    chart: Any,  # noqa: ANN401 - chart classes share no base
+    rows: pl.DataFrame,
+    panels: str | None,
+    columns: int,
+    height: int,
+    *,
+    has_own_axes: bool = False,
+) -> alt.TopLevelMixin:
+    """Finish a chart: alone, or as small panels, one per value of a column.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Tells the order of the panels.
+    height : int
+        Of one panel of several, in points.
+    has_own_axes : bool
+        Whether each panel has its own axis of values.
+    """
+    if panels is None:
+        return themed(chart.properties(width=PLOT_WIDTH, height=PLOT_HEIGHT))
+    order = rows[panels].unique(maintain_order=True).to_list()
+    facet = panel_facet(panels, order, PANEL_WIDTH)
+    chart = chart.properties(width=PANEL_WIDTH, height=height).facet(facet=facet, columns=columns)
+    return themed(chart.resolve_scale(y="independent") if has_own_axes else chart)
+
+
+SUBTITLE_CHARACTERS = 52
+"""So many fit beside each other on a telephone."""
+
+
+def subtitled(chart: Any, text: str) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
+    """Write a few words above a chart, such as what it is drawn of."""
+    lines = wrapped(text, SUBTITLE_CHARACTERS)
+    title = alt.TitleParams(lines, fontSize=12, fontWeight="normal", offset=8) if lines else ""
+    titled: alt.TopLevelMixin = chart.properties(title=title)
+    return titled
+
+
+def numbers(*names: str, form: str = ".4g") -> list[alt.Tooltip]:
+    """Give columns of numbers as parts of a tooltip."""
+    return [alt.Tooltip(f"{name}:Q", format=form) for name in names]
+
+
+def fields(*names: str) -> list[alt.Tooltip]:
+    """Give columns with their types as parts of a tooltip; Altair reads plain names slowly."""
+    return [alt.Tooltip(name) for name in names]
 
 
 def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
@@ -137,9 +218,9 @@ def unvalidated() -> Iterator[None]:
 
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
-    """Give a finished chart the common look."""
-    # In one call, since each copies the whole chart.
-    complete: alt.TopLevelMixin = chart.configure(
+    """Give a finished chart the common look, and return it."""
+    # Set in place, since `configure` copies the whole chart.
+    chart.config = alt.Config(
         font=FONT,
         background="white",
         axis=alt.AxisConfig(
@@ -150,6 +231,7 @@ def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes sha
         title=alt.TitleConfig(fontSize=14, fontWeight="bold", anchor="start"),
         view=alt.ViewConfig(stroke="#bbbbbb"),
     )
+    complete: alt.TopLevelMixin = chart
     return complete
 
 

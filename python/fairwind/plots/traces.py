@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import altair as alt
 import polars as pl
@@ -12,6 +12,8 @@ import polars as pl
 from fairwind.plots.points import csv_data, greatest
 from fairwind.plots.theme import themed
 from fairwind.quantities import RATES, SIZES, unit_for
+
+Channel = TypeVar("Channel", alt.Color, alt.Shape)
 
 WIDTH = 820
 """Width of the drawing area, in points."""
@@ -86,22 +88,6 @@ LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
 """Labels of the beginning and end of a connection: text, shifts in points, side."""
 
 
-def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
-    """Draw the time-sequence graph of one flow: turn the wheel or drag to look closer.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Columns ``series``, ``kind``, ``time_s``, ``low``, ``high`` and ``points`` of one flow, as
-        in the table ``traces``.
-    """
-    layers = sequence_layers(points)
-    if not layers:
-        return nothing("no packet of this flow was captured")
-    chart = alt.layer(*layers).properties(width=WIDTH, height=440)
-    return themed(chart.add_params(alt.selection_interval(bind="scales")))
-
-
 def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     """Give the layers of a time-sequence graph, the lowest first.
 
@@ -119,7 +105,8 @@ def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     shown = points.with_columns(pl.col("low", "high") / divisor)
     present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
     signs = [sign for sign, _ in present]
-    colour, shape = _colours(signs), _shapes(signs)
+    colour = _of_kinds(alt.Color, signs, [sign.colour for sign in signs])
+    shape = _of_kinds(alt.Shape, signs, [sign.shape or DASH for sign in signs])
     ends = [end / divisor for end in domain or ()]
     scale = alt.Scale(domain=ends, nice=False) if ends else alt.Scale(zero=False)
     y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=scale)
@@ -167,7 +154,9 @@ def _marks(base: alt.Chart, sign: Sign, shape: alt.Shape, size: float) -> Iterab
     if sign.series not in {"duplicate_ack", "mark"}:
         # A square cap keeps a segment visible that is less than a pixel high.
         width = 1.3 if sign.shape is None else 1.8
-        yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(y2="low:Q")
+        yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(
+            y2=alt.Y2("low:Q")
+        )
     if sign.shape is not None:
         is_line = sign.shape in {CROSS, DOWN_TICK, "stroke"}
         yield base.encode(shape=shape).mark_point(
@@ -192,37 +181,13 @@ def _labels(points: pl.DataFrame, y: alt.Y) -> Iterable[alt.Chart]:
             )
 
 
-def _colours(signs: Sequence[Sign]) -> alt.Color:
-    return alt.Color(
-        "what:N",
-        scale=alt.Scale(
-            domain=[sign.label for sign in signs], range=[sign.colour for sign in signs]
-        ),
-        legend=_legend(),
-    )
-
-
-def _shapes(signs: Sequence[Sign]) -> alt.Shape:
+def _of_kinds(channel: type[Channel], signs: Sequence[Sign], values: Sequence[str]) -> Channel:
     """Give what stands for each kind of point, in the drawing and beside its name."""
-    return alt.Shape(
-        "what:N",
-        scale=alt.Scale(
-            domain=[sign.label for sign in signs],
-            range=[sign.shape or DASH for sign in signs],
-        ),
-        legend=_legend(),
+    legend = alt.Legend(
+        title=None, orient="top", columns=4, labelLimit=260, symbolSize=70, symbolStrokeWidth=1.8
     )
-
-
-def _legend() -> alt.Legend:
-    return alt.Legend(
-        title=None,
-        orient="top",
-        columns=4,
-        labelLimit=260,
-        symbolSize=70,
-        symbolStrokeWidth=1.8,
-    )
+    scale = alt.Scale(domain=[sign.label for sign in signs], range=list(values))
+    return channel("what:N", scale=scale, legend=legend)
 
 
 def time_axis() -> alt.X:
@@ -244,7 +209,7 @@ def _sequence_tooltip(unit: str) -> list[alt.Tooltip]:
 def nothing(why: str) -> alt.TopLevelMixin:
     """Draw a frame that says why there is nothing in it."""
     chart = alt.Chart(alt.InlineData(values=[{"why": why}])).mark_text(fontSize=13, color="#555")
-    return themed(chart.encode(text="why:N").properties(width=WIDTH, height=80))
+    return themed(chart.encode(text=alt.Text("why:N")).properties(width=WIDTH, height=80))
 
 
 SEQUENCE_HEIGHT = 400
@@ -366,8 +331,11 @@ def _round_trips(rows: pl.DataFrame) -> alt.LayerChart | None:
         .encode(
             x=time_axis(),
             y=alt.Y("low:Q", title=["round-trip time", "/ ms"], scale=alt.Scale(zero=True)),
-            y2="high:Q",
-            tooltip=[*_tooltip("least / ms", value="low"), *_values("greatest / ms")],
+            y2=alt.Y2("high:Q"),
+            tooltip=[
+                *_tooltip("least / ms", value="low"),
+                alt.Tooltip("high:Q", title="greatest / ms", format=",.4~g"),
+            ],
         )
     )
     return _panel(samples)
@@ -383,7 +351,7 @@ def _flight(rows: pl.DataFrame) -> alt.LayerChart | None:
     band = base.mark_area(interpolate="step-after", color="#009e73", opacity=0.25, clip=True)
     line = base.mark_line(interpolate="step-after", strokeWidth=1.2, color="#00694c", clip=True)
     return _panel(
-        band.encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
+        band.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q")),
         line.encode(y=alt.Y("high:Q", title=title), tooltip=_tooltip(f"in flight / {unit}")),
     )
 
@@ -393,13 +361,8 @@ def _panel(*layers: alt.Chart, height: int = PANEL_HEIGHT) -> alt.LayerChart:
 
 
 def _tooltip(title: str, what: str | None = None, value: str = "high") -> list[alt.Tooltip]:
-    named = [] if what is None else [alt.Tooltip(f"{what}:N", title="what")]
     return [
-        *named,
+        *([] if what is None else [alt.Tooltip(f"{what}:N", title="what")]),
         alt.Tooltip("time_s:Q", title="time / s", format=".6f"),
-        *_values(title, value),
+        alt.Tooltip(f"{value}:Q", title=title, format=",.4~g"),
     ]
-
-
-def _values(title: str, value: str = "high") -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{value}:Q", title=title, format=",.4~g")]

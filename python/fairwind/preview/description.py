@@ -12,6 +12,7 @@ from fairwind.quantities import (
     RATES,
     SIZES,
     TIMES,
+    counted,
     parse_bits_per_second,
     parse_bytes,
     parse_seconds,
@@ -21,6 +22,8 @@ from fairwind.quantities import (
     time_in_words,
 )
 from fairwind.scenario.plan import Cell, Plan
+
+NO_LOSS = "0 ppb"
 
 MOST_VARIANTS = 3
 """So many different descriptions of cells are printed in full."""
@@ -38,6 +41,9 @@ MAGNITUDES = {unit.name: unit.size for unit in (*RATES, *SIZES, *TIMES)}
 QUANTITY = re.compile(rf"[0-9.]+(?: (?:{'|'.join(MAGNITUDES)}))?")
 TOKEN = re.compile(rf"[0-9.]+ (?:{'|'.join(MAGNITUDES)})\b|[^\s,;:()]+|[\s,;:()]+")
 """A quantity with its unit, a word, or what is between them."""
+
+UNLIMITED = "unlimited"
+"""The discipline of a link before which no packet waits."""
 
 Line = tuple[str, str]
 """What it is about, and what there is to say."""
@@ -68,30 +74,31 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
         ("path", variants(_path(experiment, network) for experiment, network in paired)),
         ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
         ("queue", variants(_queues(experiment, network) for experiment, network in paired)),
+        ("impaired", variants(map(_impairments, shown))),
         *_groups(shown),
         ("time", variants(_times(experiment) for experiment in shown)),
     ]
-    lines += [("sweep", f"{axis.name}: {_labels(axis.labels)}") for axis in plan.axes]
+    lines += [("sweep", f"{axis.name}: {labels_in_words(axis.labels)}") for axis in plan.axes]
     runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
-    grid = f"{_counted(len(plan.cells), 'cell')} x {_counted(plan.replicates, 'seed')} = {runs}"
+    grid = f"{counted(len(plan.cells), 'cell')} x {counted(plan.replicates, 'seed')} = {runs}"
     return [line for line in lines if line[1]] + [("runs", grid)]
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _labels(labels: Sequence[str]) -> str:
+def labels_in_words(labels: Sequence[str]) -> str:
+    """Give the settings along an axis, of many the ends and how many there are."""
     if len(labels) <= 8:
         return ", ".join(labels)
     return f"{labels[0]}, {labels[1]} to {labels[-1]} ({len(labels)} values)"
 
 
 def variants(texts: Iterable[str]) -> str:
-    """Give the texts of all cells as one: where they differ in a number or a word, its values."""
-    different = list(dict.fromkeys(texts))
-    if len(different) == 1:
-        return different[0]
+    """Give the texts of all cells as one: where they differ in a number or a word, its values.
+
+    Empty texts are left out.
+    """
+    different = [text for text in dict.fromkeys(texts) if text]
+    if len(different) <= 1:
+        return "".join(different)
     split = [TOKEN.findall(text) for text in different]
     # Words stand at even places, and what is between them at odd ones.
     if len({tuple(tokens[1::2]) for tokens in split}) == 1:
@@ -127,23 +134,46 @@ def _ways(experiment: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [(name, start, end) for (start, end), name in ways.items()]
 
 
+def _by_text(texts: Iterable[tuple[str, str]], *, is_always_named: bool = False) -> str:
+    """Give texts behind their names; names of one text share it, and one for all stands alone."""
+    names: dict[str, list[str]] = {}
+    for name, text in texts:
+        names.setdefault(text, []).append(name)
+    if len(names) == 1 and not is_always_named:
+        return next(iter(names))
+    return "; ".join(f"{', '.join(of_one)}: {text}" for text, of_one in names.items())
+
+
+def _impairments(experiment: Mapping[str, Any]) -> str:
+    """Describe random losses and other impairments of each link that has any."""
+    links = experiment["network"]["links"]
+    found = [(link["name"], words) for link in links if (words := impairment_words(link))]
+    return "; ".join(f"{name}: {words}" for name, words in found)
+
+
+def impairment_words(link: Mapping[str, Any]) -> str:
+    """Name random losses and other impairments of a link; empty if there are none."""
+    loss = str(link.get("loss", NO_LOSS))
+    parts = [] if loss == NO_LOSS else [f"loss {loss}"]
+    for name, value in link.get("impairments", {}).items():
+        words = name.replace("_", " ")
+        if isinstance(value, Mapping):
+            model = value.get("model") or value.get("kind")
+            parts.append(f"{words} ({model})" if model else words)
+        else:
+            parts.append(words if isinstance(value, list | bool) else f"{words} {value}")
+    return ", ".join(parts)
+
+
 def _path(experiment: Mapping[str, Any], network: Network) -> str:
-    """Describe rate and round-trip time of each way; ways that are alike share a text."""
-    texts: dict[str, list[str]] = {}
+    """Describe rate and round-trip time of each way."""
+    texts = []
     for name, start, end in _ways(experiment):
-        there = bottleneck_of(network.route(start, end))
-        back = bottleneck_of(network.route(end, start))
-        text = f"{_rate(there)}, reverse {_rate(back)}" if _differ(there, back) else _rate(there)
-        rtt = time_in_words(network.rtt_s(start, end))
-        texts.setdefault(f"{text}, RTT {rtt}", []).append(name)
-    if len(texts) == 1:
-        return next(iter(texts))
-    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
-
-
-def _differ(there: Link | None, back: Link | None) -> bool:
-    rates = [None if link is None else link.rate_bits_per_second for link in (there, back)]
-    return rates[0] != rates[1]
+        there = _rate(bottleneck_of(network.route(start, end)))
+        back = _rate(bottleneck_of(network.route(end, start)))
+        text = there if there == back else f"{there}, reverse {back}"
+        texts.append((name, f"{text}, RTT {time_in_words(network.rtt_s(start, end))}"))
+    return _by_text(texts)
 
 
 def _rate(link: Link | None) -> str:
@@ -176,49 +206,60 @@ def product_bytes(link: Link, rtt_s: float) -> float:
 
 
 def _products(experiment: Mapping[str, Any], network: Network) -> str:
-    texts: dict[str, list[str]] = {}
+    texts = []
     for link, rtt_s in bottlenecks(experiment, network):
         product = product_bytes(link, rtt_s)
         packets = significant(product / network.mtu_bytes, 3)
         text = f"{size_in_words(product)} = {packets} packets of {network.mtu_bytes:.0f} B"
-        texts.setdefault(text, []).append(link.name)
-    if len(texts) == 1:
-        return next(iter(texts))
-    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+        texts.append((link.name, text))
+    return _by_text(texts)
 
 
 def _queues(experiment: Mapping[str, Any], network: Network) -> str:
-    texts: dict[str, list[str]] = {}
+    texts = []
     for link, rtt_s in bottlenecks(experiment, network):
-        texts.setdefault(_queue(link, rtt_s, network.mtu_bytes), []).append(link.name)
-    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+        text = queue_in_words(link, network.mtu_bytes) or UNLIMITED
+        limit, product = queue_limit(link, network.mtu_bytes), product_bytes(link, rtt_s)
+        if limit and product and "target" not in link.queue:
+            text += f" = {significant(limit[0] / product, 2)} BDP"
+        texts.append((link.name, text))
+    return _by_text(texts, is_always_named=True)
 
 
-def _queue(link: Link, rtt_s: float, mtu_bytes: float) -> str:
-    discipline = link.queue.get("discipline", "no queue")
-    limit = queue_limit(link, mtu_bytes)
-    if limit is None or not link.rate_bits_per_second:
-        return str(discipline)
-    size, in_packets = limit
-    packets = significant(size / mtu_bytes, 3)
-    words = f"{packets} packets"
-    text = f"{discipline}, {words}"
-    if not in_packets:
-        text = f"{discipline}, {size_in_words(size)} ({words})"
-    text += f" = {time_in_words(8 * size / link.rate_bits_per_second)}"
-    product = product_bytes(link, rtt_s)
-    return f"{text} = {significant(size / product, 2)} BDP" if product else text
+def queue_in_words(link: Link, mtu_bytes: float) -> str:
+    """Give discipline and limit of a link's queue, and how long a full one takes to empty.
+
+    Empty if the queue has no limit, because packets never wait there.
+    """
+    queue = link.queue
+    name = str(queue.get("discipline", UNLIMITED))
+    if name == UNLIMITED:
+        return ""
+    parts = [name]
+    if classes := queue.get("classes"):
+        parts.append(f"{len(classes)} classes")
+    if "rate" in queue:  # a shaper
+        parts.append(str(queue["rate"]))
+    if limit := queue_limit(link, mtu_bytes):
+        size, in_packets = limit
+        packets = f"{significant(size / mtu_bytes, 3)} packets"
+        parts.append(packets if in_packets else f"{size_in_words(size)} ({packets})")
+    if "target" in queue:
+        parts.append(f"target {queue['target']}")
+    elif limit and link.rate_bits_per_second:
+        parts[-1] += f" = {time_in_words(8 * limit[0] / link.rate_bits_per_second)}"
+    return ", ".join(parts)
 
 
 def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:
     """Describe the groups by name, the first ones in a line each."""
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    by_name: dict[str, list[str]] = {}
     for experiment in shown:
         for group in experiment["flows"]:
-            by_name.setdefault(group["name"], []).append(group)
+            by_name.setdefault(group["name"], []).append(group_in_words(group))
     alike: dict[str, list[str]] = {}
-    for name, groups in by_name.items():
-        alike.setdefault(variants(group_in_words(group) for group in groups), []).append(name)
+    for name, texts in by_name.items():
+        alike.setdefault(variants(texts), []).append(name)
     lines = [("flows", f"{', '.join(names)}: {text}") for text, names in alike.items()]
     rest = [name for names in list(alike.values())[MOST_GROUPS:] for name in names]
     if len(lines) > MOST_GROUPS + 1:
@@ -243,18 +284,15 @@ def group_in_words(group: Mapping[str, Any]) -> str:
 
 
 def _mean_size(value: object) -> str:
-    text = size_in_words(mean_of(value, parse_bytes))
-    return f"{text} on average" if isinstance(value, Mapping) else text
+    return _mean(value, size_in_words(mean_of(value, parse_bytes)))
 
 
 def _mean_time(value: object) -> str:
-    text = time_in_words(mean_of(value, parse_seconds))
+    return _mean(value, time_in_words(mean_of(value, parse_seconds)))
+
+
+def _mean(value: object, text: str) -> str:
     return f"{text} on average" if isinstance(value, Mapping) else text
-
-
-def _size_of(workload: Mapping[str, Any]) -> str:
-    sizes = workload["size"]
-    return _mean_size(sizes.get("payload", sizes.get("packet")))
 
 
 def _bursts_in_words(workload: Mapping[str, Any]) -> str:
@@ -267,7 +305,9 @@ def _bursts_in_words(workload: Mapping[str, Any]) -> str:
 
 _DETAILS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greedy": lambda it: _mean_size(it["volume"]) if it.get("volume") else "",
-    "thin": lambda it: f"{_size_of(it)} every {_mean_time(it['interval'])}",
+    "thin": lambda it: (
+        f"{_mean_size(next(iter(it['size'].values())))} every {_mean_time(it['interval'])}"
+    ),
     "constant": lambda it: rate_in_words(parse_bits_per_second(it["rate"])),
     "on-off": _bursts_in_words,
     "request-response": lambda it: (

@@ -34,6 +34,19 @@ class Link:
     delay_s: float
     queue: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Link:
+        """Read an entry of the links of a resolved experiment."""
+        queue = entry.get("queue", {})
+        delay = parse_seconds(entry.get("delay", "0 s"))
+        rates = [entry.get("rate"), queue.get("rate"), queue.get("bandwidth")]
+        # The first class of HTB has the others below it.
+        rates += [queue["classes"][0].get("ceil")] if queue.get("discipline") == "htb" else []
+        known = [parse_bits_per_second(rate) for rate in rates if isinstance(rate, str)]
+        return cls(
+            entry["name"], entry["from"], entry["to"], min(known, default=None), delay, queue
+        )
+
 
 @dataclass(frozen=True)
 class Network:
@@ -60,7 +73,7 @@ class Network:
     @classmethod
     def of(cls, network: Mapping[str, Any]) -> Network:
         """Read the table ``network`` of a resolved experiment."""
-        links = tuple(_link(entry) for entry in network["links"])
+        links = tuple(map(Link.of, network["links"]))
         place = network.get("bottleneck")
         return cls(
             links,
@@ -114,14 +127,13 @@ class Network:
         request_bytes, response_bytes : float
             Sizes of the IP packets.
         """
-        there = _transmission_s(self.route(start, end), request_bytes)
-        back = _transmission_s(self.route(end, start), response_bytes)
-        return self.rtt_s(start, end) + there + back
-
-
-def _transmission_s(route: tuple[Link, ...], size_bytes: float) -> float:
-    rates = (link.rate_bits_per_second for link in route)
-    return sum(8 * size_bytes / rate for rate in rates if rate is not None)
+        sizes = ((self.route(start, end), request_bytes), (self.route(end, start), response_bytes))
+        return self.rtt_s(start, end) + sum(
+            8 * size / link.rate_bits_per_second
+            for route, size in sizes
+            for link in route
+            if link.rate_bits_per_second is not None
+        )
 
 
 def bottleneck_of(route: tuple[Link, ...]) -> Link | None:
@@ -140,13 +152,3 @@ def queue_limit(link: Link, mtu_bytes: float) -> tuple[float, bool] | None:
     if "limit_bytes" in link.queue:
         return float(link.queue["limit_bytes"]), False
     return None
-
-
-def _link(entry: Mapping[str, Any]) -> Link:
-    queue = entry.get("queue", {})
-    delay = parse_seconds(entry.get("delay", "0 s"))
-    rates = [entry.get("rate"), queue.get("rate"), queue.get("bandwidth")]
-    # The first class of HTB has the others below it.
-    rates += [queue["classes"][0].get("ceil")] if queue.get("discipline") == "htb" else []
-    known = [parse_bits_per_second(rate) for rate in rates if isinstance(rate, str)]
-    return Link(entry["name"], entry["from"], entry["to"], min(known, default=None), delay, queue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairwind.preview.network import Network, bottleneck_of
@@ -75,31 +75,52 @@ def _traffic(
     group: Mapping[str, Any], source: Mapping[str, Any], network: Network, duration_s: float
 ) -> Iterator[Traffic]:
     workload = source["workload"]
-    count, active_s = float(group.get("count", 1)), active_seconds(group, duration_s)
-    start, end = group["from"], group["to"]
-    payload = max(network.mtu_bytes - HEADERS_BYTES, 1.0)
-
-    def one_way(size: float, messages: float, acks: float) -> Traffic:
-        packets = count * messages * max(math.ceil(size / payload), 1)
-        volume = count * messages * size + packets * HEADERS_BYTES
-        return Traffic(group["name"], start, end, count, volume, packets, acks, active_s)
-
-    def greedy(volume: float) -> Traffic:
-        packets = 0.0 if math.isinf(volume) else count * math.ceil(volume / payload)
-        total = count * volume + packets * HEADERS_BYTES
-        return Traffic(group["name"], start, end, count, total, packets, 0.5, active_s)
-
+    active_s = active_seconds(group, duration_s)
+    way = _Way(group["name"], group["from"], group["to"], network, active_s)
+    count = float(group.get("count", 1))
     match workload["kind"]:
         case "greedy":
             volume = workload.get("volume")
-            yield greedy(math.inf if volume is None else parse_bytes(volume))
+            yield way.greedy(count, math.inf if volume is None else parse_bytes(volume))
         case "thin" | "constant" | "replay":
             size, messages = _messages(workload, active_s)
-            yield one_way(size, messages, 0.0 if workload.get("transport") == "udp" else 1.0)
+            acks = 0.0 if workload.get("transport") == "udp" else 1.0
+            yield way.messages(count, size, count * messages, acks)
         case "on-off":
-            yield _bursts(workload, active_s, one_way, greedy)
+            yield _bursts(workload, way, count)
         case _:
-            yield from _answered(group, workload, network, active_s)
+            yield from _answered(workload, way, count)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where the data of a group goes, and for how long."""
+
+    group: str
+    start: str
+    end: str
+    network: Network
+    active_s: float
+
+    @property
+    def payload(self) -> float:
+        """Bytes of data in a full packet."""
+        return max(self.network.mtu_bytes - HEADERS_BYTES, 1.0)
+
+    def messages(self, connections: float, size: float, number: float, acks: float) -> Traffic:
+        """Give the traffic of so many messages of a size, all in all."""
+        packets = number * max(math.ceil(size / self.payload), 1)
+        return self._traffic(connections, number * size, packets, acks)
+
+    def greedy(self, count: float, volume: float) -> Traffic:
+        """Give the traffic of streams of a volume, which may be infinite."""
+        packets = 0.0 if math.isinf(volume) else count * math.ceil(volume / self.payload)
+        return self._traffic(count, count * volume, packets, 0.5)
+
+    def _traffic(self, connections: float, data: float, packets: float, acks: float) -> Traffic:
+        volume = data + packets * HEADERS_BYTES
+        ends = (self.group, self.start, self.end)
+        return Traffic(*ends, connections, volume, packets, acks, self.active_s)
 
 
 def _messages(workload: Mapping[str, Any], active_s: float) -> tuple[float, float]:
@@ -118,55 +139,41 @@ def _messages(workload: Mapping[str, Any], active_s: float) -> tuple[float, floa
     return size, active_s / max(mean_of(workload["interval"], parse_seconds), 1e-9)
 
 
-def _bursts(
-    workload: Mapping[str, Any],
-    active_s: float,
-    one_way: Callable[[float, float, float], Traffic],
-    greedy: Callable[[float], Traffic],
-) -> Traffic:
+def _bursts(workload: Mapping[str, Any], way: _Way, count: float) -> Traffic:
     burst, off_s = workload["burst"], mean_of(workload["off"], parse_seconds)
     pace = workload.get("pace")
     if "time" in burst and pace is None:
-        return greedy(math.inf)
+        return way.greedy(count, math.inf)
     if "time" in burst and pace is not None:
         on_s = mean_of(burst["time"], parse_seconds)
         size, rate = parse_bytes(pace["message"]), parse_bits_per_second(pace["rate"])
-        busy_s = active_s * on_s / max(on_s + off_s, 1e-9)
-        return one_way(size, busy_s * rate / (8 * size), 1.0)
+        busy_s = way.active_s * on_s / max(on_s + off_s, 1e-9)
+        return way.messages(count, size, count * busy_s * rate / (8 * size), 1.0)
     volume = mean_of(burst["volume"], parse_bytes)
     on_s = 0.0 if pace is None else 8 * volume / parse_bits_per_second(pace["rate"])
-    return one_way(volume, active_s / max(on_s + off_s, 1e-9), 0.5)
+    return way.messages(count, volume, count * way.active_s / max(on_s + off_s, 1e-9), 0.5)
 
 
-def _answered(
-    group: Mapping[str, Any], workload: Mapping[str, Any], network: Network, active_s: float
-) -> Iterator[Traffic]:
+def _answered(workload: Mapping[str, Any], way: _Way, count: float) -> Iterator[Traffic]:
     """Give requests and responses of connections that carry data both ways."""
-    start, end, count = group["from"], group["to"], float(group.get("count", 1))
-    payload = max(network.mtu_bytes - HEADERS_BYTES, 1.0)
-    kind = workload["kind"]
+    kind, network = workload["kind"], way.network
     request = mean_of(workload.get("request", "0 B"), parse_bytes)
     response, objects, pause_s = _exchange(workload)
-    link = bottleneck_of(network.route(end, start))
+    link = bottleneck_of(network.route(way.end, way.start))
     rate = math.inf if link is None else link.rate_bits_per_second or math.inf
-    rounds = math.log2(response / (INITIAL_WINDOW * payload) + 1)
+    rounds = math.log2(response / (INITIAL_WINDOW * way.payload) + 1)
     rounds = 2 + rounds if kind == "transfers" else max(rounds, 1.0)
-    object_s = network.rtt_s(start, end) * rounds + 8 * response / rate
+    object_s = network.rtt_s(way.start, way.end) * rounds + 8 * response / rate
     cycle_s = max(objects * object_s + pause_s, 1e-6)
     most = workload.get("exchanges") or workload.get("pages") or workload.get("transfers")
-    cycles = min(active_s / cycle_s, math.inf if most is None else float(most))
+    cycles = min(way.active_s / cycle_s, math.inf if most is None else float(most))
     connections = count * max(cycles, 1.0) if kind == "transfers" else count
     asked = count * max(cycles, 1.0) * objects
     if request:
-        packets = asked * max(math.ceil(request / payload), 1)
-        volume = asked * request + packets * HEADERS_BYTES
-        yield Traffic(group["name"], start, end, connections, volume, packets, 0.1, active_s)
+        yield way.messages(connections, request, asked, 0.1)
     # A response that outlasts the experiment is as greedy as a stream without an end.
-    packets = asked * max(math.ceil(response / payload), 1)
-    volume = asked * response + packets * HEADERS_BYTES
-    yield Traffic(
-        f"{group['name']}-responses", end, start, connections, volume, packets, 0.5, active_s
-    )
+    back = replace(way, group=f"{way.group}-responses", start=way.end, end=way.start)
+    yield back.messages(connections, response, asked, 0.5)
 
 
 def _exchange(workload: Mapping[str, Any]) -> tuple[float, float, float]:

@@ -7,13 +7,16 @@ purpose, so that nothing is said about it where it is a trap in some cells only.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fairwind.preview.description import bottlenecks, product_bytes
-from fairwind.preview.network import Network, bottleneck_of, queue_limit
+from fairwind.preview.network import Link, Network, bottleneck_of, queue_limit
 from fairwind.preview.traffic import Traffic, mean_of, traffic_of
 from fairwind.quantities import (
+    parse_bits_per_second,
     parse_bytes,
     parse_seconds,
     rate_in_words,
@@ -42,6 +45,21 @@ USUAL_REVERSE_QUEUE = {"discipline": "pfifo", "limit_packets": 1000}
 SMALL_RESPONSE_BYTES = 500.0
 """Responses in smaller packets are probes, which take whatever way there is."""
 
+LINUX = re.compile(r"linux-(\d+)\.(\d+)")
+REMOVED = (
+    ("modified_fast_retransmit", True, "modified fast retransmit", (4, 11)),
+    ("early_retransmit", True, "early retransmit", (4, 12)),
+    ("loss_detection", "forward", "forward acknowledgment", (4, 15)),
+    ("loss_detection", "rfc6675", "loss detection by RFC 6675", (6, 17)),
+)
+"""Keys and values of mechanisms, and the first Linux without them, as `--on kernel` refuses them
+(`crates/kernel-settings/src/keys/recovery.rs`)."""
+
+FIFO = ("pfifo", "bfifo")
+
+BY_RATE = ("rbdc", "rbdc-start")
+"""Policies that request capacity by the rate at which packets come, not for those that wait."""
+
 RANDOM_KEYS = ("distribution", "probability", "correlation", "jitter", "gemodel", "flows", "tins")
 """Keys of anything that is drawn or hashed at random: workloads, impairments, fair queues."""
 
@@ -65,8 +83,8 @@ def traps(plan: Plan) -> list[str]:
     counts: dict[str, int] = {}
     for cell in cells:
         network = Network.of(cell.experiment["network"])
-        traffic = traffic_of(cell.experiment, network)
-        found = dict(one for trap in TRAPS for one in trap(cell.experiment, network, traffic))
+        case = Case(cell.experiment, network, traffic_of(cell.experiment, network))
+        found = dict(one for trap in TRAPS for one in trap(case))
         for key, text in found.items():
             texts.setdefault(key, text)
             counts[key] = counts.get(key, 0) + 1
@@ -74,19 +92,36 @@ def traps(plan: Plan) -> list[str]:
     return everywhere + list(_about_repetition(plan))
 
 
-Trap = Callable[[Mapping[str, Any], Network, list[Traffic]], Iterator[tuple[str, str]]]
-"""Gives a key, which is the same in all cells, and a text."""
+@dataclass(frozen=True)
+class Case:
+    """A resolved experiment with its network and traffic."""
+
+    experiment: Mapping[str, Any]
+    network: Network
+    traffic: list[Traffic]
+
+    @property
+    def flows(self) -> list[Mapping[str, Any]]:
+        """The groups of flows."""
+        groups: list[Mapping[str, Any]] = self.experiment["flows"]
+        return groups
+
+    def bottleneck_of(self, one: Traffic) -> Link | None:
+        """Find the bottleneck on the way of some traffic."""
+        return bottleneck_of(self.network.route(one.start, one.end))
 
 
-def _reverse_link(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
+Found = Iterator[tuple[str, str]]
+"""Keys, which are the same in all cells, and texts."""
+
+
+def _reverse_link(case: Case) -> Found:
     """Find answers that do not pass the bottleneck of a dumbbell, but its usual way back."""
-    bottleneck = network.bottleneck
+    bottleneck = case.network.bottleneck
     if bottleneck is None:
         return
-    for one in traffic:
-        link = bottleneck_of(network.route(one.start, one.end))
+    for one in case.traffic:
+        link = case.bottleneck_of(one)
         if not one.group.endswith("-responses") or link is None or link == bottleneck:
             continue
         is_small = one.volume_bytes < SMALL_RESPONSE_BYTES * one.packets
@@ -99,47 +134,35 @@ def _reverse_link(
             )
 
 
-def _queue_sizes(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
-    greedy = [one for one in traffic if _fills(one, network)]
-    for link, rtt_s in bottlenecks(experiment, network):
-        flows = sum(
-            one.connections
-            for one in greedy
-            if bottleneck_of(network.route(one.start, one.end)) == link
-        )
-        limit = queue_limit(link, network.mtu_bytes)
+def _queue_sizes(case: Case) -> Found:
+    greedy = [one for one in case.traffic if _fills(one, case)]
+    for link, rtt_s in bottlenecks(case.experiment, case.network):
+        flows = sum(one.connections for one in greedy if case.bottleneck_of(one) == link)
+        limit = queue_limit(link, case.network.mtu_bytes)
         product = product_bytes(link, rtt_s)
-        if not flows or limit is None or not product or not _is_fifo(link.queue):
+        if not flows or limit is None or not product or link.queue.get("discipline") not in FIFO:
             continue
         size = limit[0] / product
         words = f"the queue of {link.name} is {significant(size, 2)} bandwidth-delay products"
         # Many flows need less (Appenzeller and others, SIGCOMM 2004).
-        if size < LEAST_QUEUE / math.sqrt(flows) or limit[0] < 2 * network.mtu_bytes:
+        if size < LEAST_QUEUE / math.sqrt(flows) or limit[0] < 2 * case.network.mtu_bytes:
             yield f"short {link.name}", f"{words}: greedy flows cannot fill the link; lengthen it"
         elif size > MOST_QUEUE:
             wait = time_in_words(8 * limit[0] / (link.rate_bits_per_second or 1.0))
             yield f"long {link.name}", f"{words}: packets may wait for {wait}; shorten it"
 
 
-def _fills(one: Traffic, network: Network) -> bool:
+def _fills(one: Traffic, case: Case) -> bool:
     """Whether a group alone would fill its bottleneck."""
-    link = bottleneck_of(network.route(one.start, one.end))
+    link = case.bottleneck_of(one)
     rate = None if link is None else link.rate_bits_per_second
     return one.is_greedy or (rate is not None and 8 * one.volume_bytes > rate * one.active_s)
 
 
-def _is_fifo(queue: Mapping[str, Any]) -> bool:
-    return queue.get("discipline") in ("pfifo", "bfifo")
-
-
-def _short_measurement(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
-    duration_s = parse_seconds(experiment["duration"])
-    warmup_s = parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
-    rtt_s = max((network.rtt_s(one.start, one.end) for one in traffic), default=0.0)
+def _short_measurement(case: Case) -> Found:
+    duration_s = parse_seconds(case.experiment["duration"])
+    warmup_s = parse_seconds(case.experiment.get("measure", {}).get("warmup", "0 s"))
+    rtt_s = max((case.network.rtt_s(one.start, one.end) for one in case.traffic), default=0.0)
     if rtt_s and duration_s - warmup_s < LEAST_ROUND_TRIPS * rtt_s:
         trips = significant((duration_s - warmup_s) / rtt_s, 2)
         yield (
@@ -149,7 +172,7 @@ def _short_measurement(
         )
     late = [
         group["name"]
-        for group in experiment["flows"]
+        for group in case.flows
         if warmup_s and _last_start_s(group) > warmup_s and not _is_probe_of_start(group)
     ]
     if late:
@@ -171,18 +194,16 @@ def _is_probe_of_start(group: Mapping[str, Any]) -> bool:
     return workload["kind"] == "transfers" or workload.get("volume") is not None
 
 
-def _thick_streams(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
-    for group in experiment["flows"]:
+def _thick_streams(case: Case) -> Found:
+    for group in case.flows:
         workload = group["workload"]
         if workload["kind"] != "thin" or workload.get("transport") == "udp":
             continue
         interval_s = mean_of(workload["interval"], parse_seconds)
         sizes = workload["size"]
         size = mean_of(sizes.get("payload", sizes.get("packet")), parse_bytes)
-        rtt_s = network.rtt_s(group["from"], group["to"])
-        packets = rtt_s / max(interval_s, 1e-9) * max(math.ceil(size / network.mtu_bytes), 1)
+        rtt_s = case.network.rtt_s(group["from"], group["to"])
+        packets = rtt_s / max(interval_s, 1e-9) * max(math.ceil(size / case.network.mtu_bytes), 1)
         if packets >= THIN_PACKETS:
             yield (
                 f"thick {group['name']}",
@@ -192,15 +213,13 @@ def _thick_streams(
             )
 
 
-def _overload(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
+def _overload(case: Case) -> Found:
     """Find groups that write at a rate of their own, and together more than their link carries."""
-    kinds = {group["name"]: group["workload"]["kind"] for group in experiment["flows"]}
+    kinds = {group["name"]: group["workload"]["kind"] for group in case.flows}
     offered: dict[str, list[Traffic]] = {}
     rates: dict[str, float] = {}
-    for one in traffic:
-        link = bottleneck_of(network.route(one.start, one.end))
+    for one in case.traffic:
+        link = case.bottleneck_of(one)
         if link is None or link.rate_bits_per_second is None or not one.active_s:
             continue
         if kinds.get(one.group) in ("thin", "constant", "on-off") and not one.is_greedy:
@@ -218,11 +237,9 @@ def _overload(
             )
 
 
-def _few_pages(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
-    duration_s = parse_seconds(experiment["duration"])
-    for group in experiment["flows"]:
+def _few_pages(case: Case) -> Found:
+    duration_s = parse_seconds(case.experiment["duration"])
+    for group in case.flows:
         if group["workload"]["kind"] != "web":
             continue
         reading_s = mean_of(group["workload"]["reading_time"], parse_seconds)
@@ -235,10 +252,8 @@ def _few_pages(
             )
 
 
-def _heavy_tails(
-    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
-) -> Iterator[tuple[str, str]]:
-    for group in experiment["flows"]:
+def _heavy_tails(case: Case) -> Found:
+    for group in case.flows:
         for key, value in group["workload"].items():
             # Beyond a shape of 2 the variance is finite.
             is_pareto = isinstance(value, Mapping) and value.get("distribution") == "pareto"
@@ -251,7 +266,82 @@ def _heavy_tails(
                 )
 
 
-TRAPS: tuple[Trap, ...] = (
+def _absent_mechanisms(case: Case) -> Found:
+    """Find mechanisms that the kernel of a group's profile no longer has."""
+    for group in case.flows:
+        tcp = group.get("tcp", {})
+        release = LINUX.fullmatch(tcp.get("profile", ""))
+        for key, value, name, version in REMOVED:
+            if release is None or tcp.get(key) != value:
+                continue
+            if (int(release[1]), int(release[2])) >= version:
+                since = ".".join(map(str, version))
+                yield (
+                    f"{key} {group['name']}",
+                    f"flows.{group['name']}.tcp.{key}: Linux has had no {name} since {since}, and "
+                    f"the simulator adds it to {tcp['profile']}; leave it out, or choose an older "
+                    "profile",
+                )
+
+
+def _assigned_capacity(case: Case) -> Found:
+    """Find queues that wait for slots which nobody requests, or that are too short to wait.
+
+    See docs/concepts/demand-assignment.md.
+    """
+    carriers = case.experiment["network"].get("carriers", ())
+    assigned = {
+        link["name"]: (link["assigned"]["terminal"], carriers[link["assigned"]["carrier"]])
+        for link in case.experiment["network"]["links"]
+        if "assigned" in link
+    }
+    ending = {one["name"] for one in case.flows if _has_pauses(one["workload"])}
+    for link in case.network.links:
+        terminal, carrier = assigned.get(link.name, ({}, {}))
+        policy = terminal.get("requests", {}).get("policy")
+        groups = [
+            one.group for one in case.traffic if link in case.network.route(one.start, one.end)
+        ]
+        if policy is None or not groups:
+            continue
+        groups = [name for name in groups if name.removesuffix("-responses") in ending]
+        if groups and policy in BY_RATE and not terminal.get("takes_free"):
+            rate = terminal["guaranteed_slots"] * parse_bits_per_second(carrier["slot_rate"])
+            yield (
+                f"requests {link.name}",
+                f"flows.{', '.join(groups)}: requests by rate ({policy}) stop when no more packets "
+                f"come, and what then waits before {link.name} leaves by guaranteed slots alone "
+                f"({rate_in_words(rate)}); raise guaranteed_slots, or request volume (avbdc)",
+            )
+        limit, wait_s = queue_limit(link, case.network.mtu_bytes), _assignment_s(carrier)
+        if limit is None or not link.rate_bits_per_second:
+            continue
+        held_s = 8 * limit[0] / link.rate_bits_per_second
+        if link.queue.get("discipline") in FIFO and held_s < wait_s:
+            yield (
+                f"assigned {link.name}",
+                f"the queue of {link.name} holds {time_in_words(held_s)} of its "
+                f"rate, and slots come up to {time_in_words(wait_s)} after they were asked for: "
+                "slow start loses packets; lengthen it (1 bdp counts the RTT without this time)",
+            )
+
+
+def _has_pauses(workload: Mapping[str, Any]) -> bool:
+    """Whether an application stops writing at some time and goes on, or ends."""
+    is_endless = workload["kind"] == "greedy" and workload.get("volume") is None
+    return not is_endless and workload["kind"] not in ("thin", "constant", "relay")
+
+
+def _assignment_s(carrier: Mapping[str, Any]) -> float:
+    """Give the longest time from a packet to the frame with slots that it was asked for."""
+    keys = ("request_period", "allocation_period", "frame")
+    waits = sum(parse_seconds(carrier[key]) for key in keys)
+    return 2 * parse_seconds(carrier["signalling_delay"]) + waits
+
+
+TRAPS: tuple[Callable[[Case], Found], ...] = (
+    _absent_mechanisms,
+    _assigned_capacity,
     _reverse_link,
     _queue_sizes,
     _short_measurement,
@@ -277,17 +367,14 @@ def _is_random(value: object) -> bool:
     """Whether a resolved experiment has anything that depends on the seed."""
     match value:
         case dict():
-            if value.get("start_pattern") == "random" and value.get("start_spread") != "0 ns":
-                return True
-            if value.get("loss", "0 ppb") != "0 ppb":
-                return True
-            if value.get("discipline") in RANDOM_DISCIPLINES:
-                return True
-            if value.get("congestion") in RANDOM_CONTROLS:
-                return True
-            if any(key in value and not isinstance(value[key], list) for key in RANDOM_KEYS):
-                return True
-            return any(_is_random(inner) for inner in value.values())
+            return (
+                (value.get("start_pattern") == "random" and value.get("start_spread") != "0 ns")
+                or value.get("loss", "0 ppb") != "0 ppb"
+                or value.get("discipline") in RANDOM_DISCIPLINES
+                or value.get("congestion") in RANDOM_CONTROLS
+                or any(key in value and not isinstance(value[key], list) for key in RANDOM_KEYS)
+                or any(_is_random(inner) for inner in value.values())
+            )
         case list():
             return any(_is_random(inner) for inner in value)
         case _:

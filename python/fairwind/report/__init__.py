@@ -6,14 +6,3 @@ page needs no network: data, drawing code and style are inside.
 Map: `figures` the figures of every run, `captured` those of captures, `warnings` what a reader must
 know first, `page` the HTML.
 """
-
-from fairwind.lazy import lazy_names
-
-_HOMES = {
-    "Report": "page",
-    "write_report": "page",
-}
-
-__all__ = [*_HOMES]
-
-__getattr__ = lazy_names(__name__, _HOMES)

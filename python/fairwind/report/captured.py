@@ -21,7 +21,7 @@ from fairwind.results import Results
 LAYERS = {
     "network": "network",
     "transport": "transport: with repairs",
-    "application": "application: in order",
+    "application": "in-order delivery",
 }
 """Layers of delay as panels call them, from the lowest."""
 
@@ -36,8 +36,7 @@ def captured_figures(results: Results) -> list[Figure]:
     figures = [
         *_delays(results),
         *_over_time(results),
-        *_times(results),
-        *_sizes(results),
+        *_percentiles(results),
     ]
     if results.manifest.plan.runs == 1:
         return figures
@@ -72,9 +71,9 @@ def _delays(results: Results) -> Iterator[Figure]:
         caption=(
             "Time from the first departure of bytes, beyond the smallest network delay of the "
             "same flow: to the arrival of the packet (network), to the first arrival of the "
-            "bytes (transport), to the arrival of all bytes before them as well (application). "
-            "Each byte is a sample; drift between the clocks is taken off; less than 0.1 ms "
-            "is drawn as 0.1 ms."
+            "bytes (transport), to the arrival of all bytes before them as well (in-order "
+            "delivery). Each byte is a sample; drift between the clocks is taken off; less than "
+            "0.1 ms is drawn as 0.1 ms."
         ),
         chart=tail_distribution(
             buckets.sort(order, maintain_order=True),
@@ -116,48 +115,44 @@ def _over_time(results: Results) -> list[Figure]:
     return figures
 
 
-def _times(results: Results) -> list[Figure]:
-    rows = _rows(results, "stream_times")
-    figures = []
-    for kind, name, title, caption in (
-        ("rtt", "round-trip-time", "Round-trip time", "Round trips between tap and receiver"),
+def _percentiles(results: Results) -> Iterator[Figure]:
+    for table, kind, name, title, caption, axis in (
         (
+            "stream_times",
+            "rtt",
+            "round-trip-time",
+            "Distribution of round-trip time",
+            "Round trips between tap and receiver",
+            "round-trip time",
+        ),
+        (
+            "stream_times",
             "inter_transmission",
             "inter-transmission-time",
-            "Inter-transmission time",
+            "Distribution of inter-transmission time",
             "Times between one data segment of a flow and the next",
+            "inter-transmission time",
+        ),
+        (
+            "stream_sizes",
+            None,
+            "segment-size",
+            "Distribution of segment sizes",
+            "Payload of data segments as they passed the tap, repeated ones included",
+            "payload",
         ),
     ):
+        rows = _rows(results, table)
         if rows.is_empty():
             continue
-        curves = percentiles_of(rows.filter(pl.col("kind") == kind))
+        curves = percentiles_of(rows if kind is None else rows.filter(pl.col("kind") == kind))
         if curves.height:
-            chart = percentile_curves(curves, title=title.lower(), is_time=True)
-            figures.append(
-                Figure(
-                    name,
-                    f"Distribution of {title.lower()}",
-                    f"{caption}, by the percentiles of the table `stream_times`.",
-                    chart,
-                )
+            yield Figure(
+                name,
+                title,
+                f"{caption}, by the percentiles of the table `{table}`.",
+                percentile_curves(curves, title=axis, is_time=table == "stream_times"),
             )
-    return figures
-
-
-def _sizes(results: Results) -> Iterator[Figure]:
-    rows = _rows(results, "stream_sizes")
-    curves = percentiles_of(rows) if rows.height else rows
-    if curves.is_empty():
-        return
-    yield Figure(
-        name="segment-size",
-        title="Distribution of segment sizes",
-        caption=(
-            "Payload of data segments as they passed the tap, repeated ones included, by the "
-            "percentiles of the table `stream_sizes`."
-        ),
-        chart=percentile_curves(curves, title="payload", is_time=False),
-    )
 
 
 def percentiles_of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -251,7 +246,9 @@ def trace_figures(results: Results) -> list[Figure]:
         if number == shown.height:
             note += note_of_others
         few = drawn if drawn.height <= MOST_STILL_POINTS else thinned(points, MOST_STILL_POINTS)
-        title = f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}"
+        title = f"Flow {flow['name']}"
+        if results.manifest.plan.runs > 1:
+            title += f" (cell {flow['cell']}, replicate {flow['replicate']})"
         figures.append(
             Figure(
                 name=f"{TRACE}{number}",
@@ -267,6 +264,8 @@ def trace_figures(results: Results) -> list[Figure]:
 def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Choose the flows that are drawn, and say which are not."""
     is_data = pl.col("series").eq("data")
+    # Both directions of a connection have the same name: that of its ends in their order.
+    connection = pl.col("name").str.split(">").list.sort().list.join(">")
     sizes = (
         traces.group_by(*KEYS, maintain_order=True)
         .agg(
@@ -274,7 +273,7 @@ def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
             pl.col("points").filter(is_data).sum().alias("segments"),
         )
         .sort("points", descending=True, maintain_order=True)
-        .with_columns(_ways_together().alias("connection"))
+        .with_columns(connection.alias("connection"))
     )
     is_main = pl.col("segments") == pl.col("segments").max().over("cell", "replicate", "connection")
     wanted = sizes.filter((pl.col("segments") >= FEW_SEGMENTS) | is_main)
@@ -294,11 +293,6 @@ def _chosen(traces: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return shown, note
 
 
-def _ways_together() -> pl.Expr:
-    """Give both directions of a connection the same name: that of its ends in their order."""
-    return pl.col("name").str.split(">").list.sort().list.join(">")
-
-
 def _arriving(results: Results) -> set[tuple[int, int, str]]:
     """Give the flows that were captured where they arrive and not where they leave."""
     if not results.has_table("flows"):
@@ -307,11 +301,3 @@ def _arriving(results: Results) -> set[tuple[int, int, str]]:
     if "packets_sent" not in flows.collect_schema().names():
         return set()
     return set(flows.filter(pl.col("packets_sent").is_null()).select(KEYS).collect().rows())
-
-
-def _where(results: Results, cell: int, replicate: int) -> str:
-    """Name the cell and replicate of a flow, if there are several."""
-    plan = results.manifest.plan
-    if plan.runs == 1:
-        return ""
-    return f" (cell {cell}, replicate {replicate})"

@@ -11,10 +11,9 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from fairwind.folder.store import write_file
 from fairwind.plots import Figure
@@ -31,13 +30,9 @@ def packed(text: str) -> str:
 
 def packed_figures(figures: Sequence[Figure]) -> str:
     """Give the charts of figures by name, with their data, as `packed` text."""
-    return packed(json.dumps({one.name: _specification(one.chart) for one in figures}))
-
-
-def _specification(chart: Any) -> Mapping[str, Any]:  # noqa: ANN401 - chart classes share no base
-    """Give a chart as JSON. Each part was validated when it was made, the data need not be."""
-    specification: Mapping[str, Any] = chart.to_dict(validate=False)
-    return specification
+    # Each part was validated when it was made, the data need not be.
+    charts = {one.name: one.chart.to_dict(validate=False) for one in figures}
+    return packed(json.dumps(charts))
 
 
 def packed_drawing_code() -> str:
@@ -47,7 +42,9 @@ def packed_drawing_code() -> str:
         text = kept.read_text(encoding="ascii")
         zlib.decompress(base64.b64decode(text, validate=True))
     except (OSError, ValueError, zlib.error):  # missing, or damaged
-        text = packed(_bundle())
+        import vl_convert
+
+        text = packed(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE))
         with contextlib.suppress(OSError):  # it is only sooner with a cache
             kept.parent.mkdir(parents=True, exist_ok=True)
             write_file(kept, text.encode("ascii"))
@@ -60,9 +57,3 @@ def _cache() -> Path:
     base = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
     name = f"vega-lite-{VEGA_LITE}-{version('vl-convert-python')}.zlib.base64"
     return base / "fairwind" / "drawing" / name
-
-
-def _bundle() -> str:
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)

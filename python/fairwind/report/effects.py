@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from fairwind.quantities import percent, percent_interval, significant
+from markupsafe import Markup
+
+from fairwind.quantities import cell_text, percent, percent_interval
 from fairwind.results.answer import Answer, AxisEffect, Effect
 
 WIDTH, HEIGHT = 150, 18
@@ -20,30 +24,22 @@ LEAST = 1.1
 TICKS = (1.1, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0)
 
 
-@dataclass(frozen=True)
-class EffectRow:
-    """One effect as it stands on the page.
+class EffectCell(NamedTuple):
+    """One cell on the page.
 
     Attributes
     ----------
-    cells : tuple of (str, bool)
-        Texts, and whether each is a number.
-    interval : str
-        An SVG element.
-    change : str
-        The estimate, to sort by.
-    verdict, style : str
-        In words, and the class of its colour.
-    seeds_needed : str
-        How many more seeds would decide it.
+    text : str
+        Of the interval an SVG element.
+    style : str
+        The class of its look.
+    order : str
+        What it is sorted by, where that is not the text.
     """
 
-    cells: tuple[tuple[str, bool], ...]
-    interval: str
-    change: str
-    verdict: str
-    style: str
-    seeds_needed: str
+    text: str
+    style: str = ""
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,17 +50,16 @@ class EffectTable:
     ----------
     axis, reference : str
         Its name, and the value that all others are compared with.
-    headers : tuple of (str, bool)
-        Of the cells, and whether they stand above numbers.
-    scale : str
-        The ends of the axis of the drawn intervals.
+    headers : tuple of (str, str)
+        With the class of their look; that of drawn intervals has the ends of their axis.
+    rows : tuple of tuples
+        The verdict stands early, so that a narrow window shows it.
     """
 
     axis: str
     reference: str
-    headers: tuple[tuple[str, bool], ...]
-    scale: str
-    rows: tuple[EffectRow, ...]
+    headers: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[EffectCell, ...], ...]
 
 
 def effect_tables(answer: Answer) -> list[EffectTable]:
@@ -73,49 +68,46 @@ def effect_tables(answer: Answer) -> list[EffectTable]:
 
 
 def _table(axis: AxisEffect) -> EffectTable:
-    reach = _reach(axis.effects)
-    has_context = any(effect.context for effect in axis.effects)
-    context = [("other axes", False)] if has_context else []
-    headers = (
-        (axis.axis, False),
-        *context,
-        ("group", False),
-        ("measure", False),
-        (f"with {axis.reference}", True),
-        ("mean", True),
-        ("change", True),
-    )
-    rows = tuple(_row(effect, reach, has_context=has_context) for effect in axis.effects)
-    scale = f"{percent(1 / reach - 1)} to {percent(reach - 1)} %"
-    return EffectTable(axis.axis, axis.reference, headers, scale, rows)
-
-
-def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
-    title = f"{effect.title} / {effect.unit}" if effect.unit else effect.title
-    means = [
-        significant(mean * effect.scale) if math.isfinite(mean) else "-"
-        for mean in (effect.mean_reference, effect.mean)
+    effects = axis.changed_effects
+    reach = _reach(effects)
+    rows = [tuple(_cells(effect, reach)) for effect in effects]
+    headers: list[tuple[str, str]] = [
+        ("value", ""),
+        ("verdict", ""),
+        ("group", ""),
+        ("measure", ""),
+        ("other axes", ""),
+        ("change", "number"),
+        (f"{percent(1 / reach - 1)} to {percent(reach - 1)} %", "number interval"),
+        (f"with {axis.reference}", "number"),
+        ("mean", "number"),
+        ("more seeds", "number"),
     ]
-    change = "-"
+    if not any(effect.context for effect in effects):
+        place = headers.index(("other axes", ""))
+        del headers[place]
+        rows = [(*row[:place], *row[place + 1 :]) for row in rows]
+    return EffectTable(axis.axis, axis.reference, tuple(headers), tuple(rows))
+
+
+def _cells(effect: Effect, reach: float) -> Iterator[EffectCell]:
+    yield EffectCell(effect.value)
+    yield EffectCell(str(effect.verdict), effect.verdict.name.lower())
+    yield EffectCell(effect.name)
+    yield EffectCell(effect.header)
+    yield EffectCell(effect.context)
+    change, order = "-", ""
     if effect.relative is not None:
         interval = percent_interval(effect.low, effect.high)
-        change = f"{percent(effect.relative)} % {interval}".rstrip()
-    cells = (
-        (effect.value, False),
-        *([(effect.context, False)] if has_context else []),
-        (effect.name, False),
-        (title, False),
-        *((mean, True) for mean in means),
-        (change, True),
-    )
-    return EffectRow(
-        cells,
-        interval_picture(effect, reach),
-        "" if effect.relative is None else f"{effect.relative:.6g}",
-        str(effect.verdict),
-        effect.verdict.name.lower(),
-        "-" if effect.seeds_needed is None else str(effect.seeds_needed),
-    )
+        change, order = (
+            f"{percent(effect.relative)} % {interval}".rstrip(),
+            f"{effect.relative:.6g}",
+        )
+    yield EffectCell(change, "number")
+    yield EffectCell(interval_picture(effect, reach), "interval", order)
+    for mean in effect.shown_means:
+        yield EffectCell(cell_text(mean), "number")
+    yield EffectCell("-" if effect.seeds_needed is None else str(effect.seeds_needed), "number")
 
 
 def _reach(effects: tuple[Effect, ...]) -> float:
@@ -133,7 +125,7 @@ def _reach(effects: tuple[Effect, ...]) -> float:
 COLOURS = {"less": "#0072b2", "more": "#d55e00", "no_difference": "#4d4d4d", "undecided": "#999999"}
 
 
-def interval_picture(effect: Effect, reach: float) -> str:
+def interval_picture(effect: Effect, reach: float) -> Markup:
     """Draw the estimate of an effect and its interval, on a logarithmic axis of factors."""
     middle = HEIGHT / 2
     lines = [
@@ -152,7 +144,7 @@ def interval_picture(effect: Effect, reach: float) -> str:
             f'<circle cx="{_place(effect.relative, reach):.1f}" cy="{middle}" r="3.5" '
             f'fill="{colour}"/>'
         )
-    return (
+    return Markup(
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="interval">{"".join(lines)}</svg>'
     )

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
 from fairwind.plots import (
     Figure,
-    are_far_apart,
     drops_by_group,
-    estimates_by_setting,
     loss_by_group,
     queue_over_time,
     rate_over_time,
     run_lengths,
+    subtitled,
     tail_distribution,
 )
-from fairwind.quantities import RATES, parse_seconds, unit_for
+from fairwind.quantities import parse_seconds
 from fairwind.report.captured import captured_figures, trace_figures
-from fairwind.report.overlay import overlaid, plain
-from fairwind.results import Results, summarise
+from fairwind.report.link_words import queue_words
+from fairwind.report.overlay import axis_titles, measure_chart, overlaid
+from fairwind.results import Results
 from fairwind.results.tidy import (
     central_queue,
     drops,
@@ -29,6 +30,7 @@ from fairwind.results.tidy import (
     of_queue,
     queue_windows,
     relative_losses,
+    transfers,
     with_cell_label,
 )
 
@@ -39,17 +41,18 @@ def default_figures(results: Results) -> list[Figure]:
     The time-sequence graphs of captures come first: they are what one opens a capture for.
     """
     traces = trace_figures(results)
-    figures = list(traces) if results.manifest.is_foreign else []
-    figures.extend(_goodput(results))
-    for kind, title in LATENCIES.items():
-        figures.extend(_latency(results, kind, title))
-    figures.extend(_over_time(results))
-    figures.extend(_drops(results))
-    figures.extend(queue_figures(results))
-    figures.extend(slot_figures(results))
-    figures.extend(captured_figures(results))
-    figures.extend(() if results.manifest.is_foreign else traces)
-    return figures
+    figures = [
+        *_goodput(results),
+        *(one for kind, title in LATENCIES.items() for one in _latency(results, kind, title)),
+        *completion_figures(results),
+        *_over_time(results),
+        *window_figures(results),
+        *_drops(results),
+        *queue_figures(results),
+        *slot_figures(results),
+        *captured_figures(results),
+    ]
+    return [*traces, *figures] if results.manifest.is_foreign else [*figures, *traces]
 
 
 LATENCIES = {"response": "Response time", "ack": "ACK latency", "delivery": "Delivery latency"}
@@ -63,53 +66,21 @@ MEANINGS = {
 }
 
 
-def _goodput(results: Results) -> list[Figure]:
+def _goodput(results: Results) -> Iterator[Figure]:
     measure = "goodput_bits_per_second"
     if results.groups[measure].null_count() == results.groups.height:
-        return []  # a capture at the sender alone does not know what was read
-    axes = results.manifest.plan.axes
-    estimates = summarise(results, [measure]).frame
-    greatest = estimates.select(pl.max_horizontal(pl.col("mean", "high").max())).item()
-    unit, divisor, _ = unit_for([greatest or 0.0], RATES)
-    estimates = estimates.with_columns(pl.col("mean", "low", "high") / divisor)
-    # An axis along which rates are far apart separates panels, each with its own axis.
-    near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
-    along = next(iter(near or axes), None)
-    if along is not None:
-        setting, order, title = along.column, along.values, along.name
-    else:
-        setting, order, title = "group", estimates["group"].to_list(), "group"
-    panels = None
-    if len(axes) > 1:
-        panels = "panel"
-        rest = [
-            pl.format("{} {}", pl.lit(axis.name), axis.column) for axis in axes if axis is not along
-        ]
-        estimates = estimates.with_columns(pl.concat_str(rest, separator=", ").alias(panels))
-    figure = Figure(
+        return  # a capture at the sender alone does not know what was read
+    points = " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
+    yield Figure(
         name="goodput",
         title="Goodput of each group",
         caption=(
             "Unique payload read in order by the receiving applications, per second of measured "
-            f"time, summed over the flows of a group.{_points(results)}"
+            "time, summed over the flows of a group."
+            f"{points if results.manifest.plan.replicates > 1 else ''}"
         ),
-        chart=estimates_by_setting(
-            estimates,
-            setting=setting,
-            order=order,
-            measure_title=f"goodput / {unit}",
-            setting_title=title,
-            panels=panels,
-        ),
+        chart=measure_chart(results, measure),
     )
-    return [figure]
-
-
-def _points(results: Results) -> str:
-    """Say what points and lines are, where there is more than one run."""
-    if results.manifest.plan.replicates == 1:
-        return ""
-    return " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
 
 
 def _latency(results: Results, kind: str, title: str) -> Iterator[Figure]:
@@ -128,10 +99,29 @@ def _latency(results: Results, kind: str, title: str) -> Iterator[Figure]:
     )
 
 
-HOW_TO_READ = (
-    "Read at 1 %: the time that one sample in a hundred exceeds, the 99th percentile. Buckets of "
-    "1 % width; each line ends at its largest sample."
-)
+def completion_figures(results: Results) -> Iterator[Figure]:
+    """Draw how long transfers took."""
+    flows = transfers(results)
+    if flows.is_empty() or not flows["has_ended"].any():
+        return
+    times = flows.filter("has_ended").with_columns(
+        pl.col("completion_time_s").alias("upper_s"), pl.lit(1).alias("count")
+    )
+    shown = overlaid(results, times)
+    yield Figure(
+        name="completion-time",
+        title="Distribution of transfer time",
+        caption=(
+            "Time from a flow's start to its finish, of transfers that ended after the warm-up; "
+            f"all replicates together. {QUANTILE}{shown.note}"
+        ),
+        chart=tail_distribution(shown.frame, **shown.arguments, title="transfer time"),
+    )
+
+
+QUANTILE = "Read at 1 %: the time that one sample in a hundred exceeds, the 99th percentile."
+
+HOW_TO_READ = f"{QUANTILE} Buckets of 1 % width; each line ends at its largest sample."
 """How to read the tail of a distribution."""
 
 
@@ -162,6 +152,38 @@ def _over_time(results: Results) -> Iterator[Figure]:
     )
 
 
+def window_figures(results: Results) -> Iterator[Figure]:
+    """Draw congestion windows over time, of the first flow of each group in the first replicate."""
+    if not results.has_table("endpoint") or not results.endpoint.height:
+        return
+    samples = results.endpoint.rename({"time_s": "start_s"})
+    first = [
+        pl.col(key) == pl.col(key).min().over("cell", "group") for key in ("replicate", "flow")
+    ]
+    shown = overlaid(results, samples.filter(*first))
+    instants = shown.frame["start_s"].unique().sort()
+    kept = instants.gather_every(-(-shown.frame.height // MOST_SAMPLES))
+    yield Figure(
+        name="congestion-window",
+        title="Congestion window over time",
+        caption=(
+            "Congestion window of the first flow of each group in the first replicate, at instants "
+            f"that `endpoint_interval` sets.{shown.note}"
+        ),
+        chart=rate_over_time(
+            shown.frame.filter(pl.col("start_s").is_in(kept.implode())),
+            measure="cwnd_packets",
+            title="window",
+            unit="packets",
+            **shown.arguments,
+        ),
+    )
+
+
+MOST_SAMPLES = 6_000
+"""Samples of one figure, of all curves together."""
+
+
 def _drops(results: Results) -> Iterator[Figure]:
     if not results.has_table("queue_drops"):
         return
@@ -180,7 +202,7 @@ def _drops(results: Results) -> Iterator[Figure]:
 
 def _axes(results: Results) -> str:
     """Name the axes whose settings `with_cell_label` joins."""
-    return ", ".join(plain(axis.name) for axis in results.manifest.plan.axes) or "run"
+    return ", ".join(axis_titles(results).values()) or "run"
 
 
 def queue_figures(results: Results) -> list[Figure]:
@@ -188,12 +210,18 @@ def queue_figures(results: Results) -> list[Figure]:
     queue = central_queue(results)
     if queue is None:
         return []
-    return [
+    cells = [cell.experiment for cell in results.manifest.plan.cells]
+    words = queue_words(cells, queue)
+    figures = [
         *_losses(results, queue),
         *_runs(results, queue),
         *_waiting(results, queue),
         *backlog_figures(results, queue),
     ]
+    if not words:  # of a capture nothing is known but the name
+        return figures
+    named = f"{queue}: {words}"
+    return [replace(one, chart=subtitled(one.chart, named)) for one in figures]
 
 
 def _losses(results: Results, queue: str) -> Iterator[Figure]:

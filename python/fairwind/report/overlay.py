@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import altair as alt
 import polars as pl
 
-from fairwind.results import Results
-from fairwind.scenario.plan import Axis
+from fairwind.plots import are_far_apart, estimates_by_setting
+from fairwind.results import Results, header_of, scaled_unit, summarise
+from fairwind.scenario.plan import Axis, short_names
 
 MOST_PANELS = 12
 """If a figure needs more panels than this, only a choice of cells is drawn."""
@@ -89,16 +91,18 @@ def overlaid(results: Results, frame: pl.DataFrame, *, separates: str | None = "
     note = _note(results, axes, kept)
     for axis, labels in kept.items():
         frame = frame.filter(pl.col(axis.column).is_in([axis.value(label) for label in labels]))
-    frame = frame.with_columns(_settings(over, is_short=True).alias(CURVE))
+    # The settings of a single axis stand below its name, which is the legend's title.
+    curves = pl.col(over[0].column).cast(pl.String) if len(over) == 1 else settings(results, over)
+    frame = frame.with_columns(curves.alias(CURVE))
     separate = [pl.col(separates)] if len(groups) > 1 and separates else []
     if others:
-        separate.append(_settings(others, is_short=False))
+        separate.append(settings(results, others))
     if separate:
         frame = frame.with_columns(pl.concat_str(separate, separator=", ").alias(PANEL))
         if separates:  # panels of one group stand beside one another
             frame = frame.sort(pl.col(separates).cast(pl.Enum(groups)), maintain_order=True)
     count = frame[PANEL].n_unique() if separate else 1
-    title = ", ".join(plain(axis.name) for axis in over)
+    title = ", ".join(axis_titles(results)[axis.name] for axis in over)
     columns = _columns(count, len(groups), [len(kept[axis]) for axis in others])
     return Overlay(frame, PANEL if count > 1 else None, columns, title, note)
 
@@ -115,16 +119,47 @@ def overlaid_axes(axes: Sequence[Axis]) -> list[Axis]:
     return [axis for axis in axes if axis in chosen]
 
 
-def plain(name: str) -> str:
-    """Give the name of an axis without the braces of a key with alternatives."""
-    return re.sub("[{}]", "", name)
+def measure_chart(results: Results, measure: str, along: Axis | None = None) -> alt.TopLevelMixin:
+    """Draw a measure of the groups against an axis; the settings of the others separate panels.
+
+    Parameters
+    ----------
+    measure : str
+        A column of the table of groups.
+    along : Axis, optional
+        The first axis along which values are near each other if not given: one along which they are
+        far apart separates panels, each with its own scale. Groups where there is no axis.
+    """
+    axes = results.manifest.plan.axes
+    estimates = summarise(results, [measure]).frame
+    greatest = estimates.select(pl.max_horizontal(pl.col("mean", "high").max())).item()
+    unit, scale = scaled_unit(measure, [greatest])
+    estimates = estimates.with_columns(pl.col("mean", "low", "high") * scale)
+    near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
+    along = along or next(iter(near or axes), None)
+    others = [axis for axis in axes if axis is not along]
+    if others:
+        estimates = estimates.with_columns(settings(results, others).alias(PANEL))
+    return estimates_by_setting(
+        estimates,
+        setting=along.column if along else "group",
+        order=list(along.values) if along else estimates["group"].to_list(),
+        measure_title=header_of(measure, unit),
+        setting_title=axis_titles(results)[along.name] if along else "group",
+        panels=PANEL if others else None,
+    )
 
 
-def _settings(axes: Sequence[Axis], *, is_short: bool) -> pl.Expr:
-    """Name the settings of axes: of a single one without its name, where that is the title."""
-    if is_short and len(axes) == 1:
-        return pl.col(axes[0].column).cast(pl.String)
-    parts = [pl.format(f"{plain(axis.name)} {{}}", axis.column) for axis in axes]
+def axis_titles(results: Results) -> dict[str, str]:
+    """Give short names of the axes, without the braces of a key with alternatives."""
+    names = short_names(results.manifest.plan.axes)
+    return {name: re.sub("[{}]", "", short) for name, short in names.items()}
+
+
+def settings(results: Results, axes: Sequence[Axis]) -> pl.Expr:
+    """Name the settings of axes, each behind the short name of its axis."""
+    titles = axis_titles(results)
+    parts = [pl.format("{} {}", pl.lit(titles[axis.name]), axis.column) for axis in axes]
     return pl.concat_str(parts, separator=", ")
 
 

@@ -50,11 +50,13 @@ function partsOf(chart) {
   return [chart.spec, ...lists.flatMap((list) => list ?? [])].filter(Boolean);
 }
 
-/** Give the number of letters of the longest name in the legend of colours. */
+const LEGEND_LETTERS = 36; // longer labels are broken into lines: see plots/theme.py
+
+/** Give the number of letters of the longest line in the legend of colours. */
 function longestName(chart) {
   const names = chart.encoding?.color?.scale?.domain ?? [];
   const lengths = partsOf(chart).map(longestName);
-  return Math.max(0, ...lengths, ...names.map((name) => String(name).length));
+  return Math.max(0, ...lengths, ...names.map((name) => Math.min(LEGEND_LETTERS, String(name).length)));
 }
 
 /** Give every legend of a chart, which may say otherwise, so many columns. */
@@ -74,7 +76,7 @@ function withLegend(chart, width) {
   if (width < LEGEND_ABOVE) {
     const name = 7 * longestName(chart) + 60; // in pixels, with its sign
     const columns = Math.max(1, Math.min(4, Math.floor(width / name)));
-    Object.assign(legend, { orient: "top", columns, labelLimit: width - 60 });
+    Object.assign(legend, { orient: "top", columns });
     setColumns(chart, columns);
   }
   return chart;
@@ -84,7 +86,7 @@ async function draw(place, specification) {
   const name = place.dataset.figure;
   const width = place.closest(".wide").clientWidth;
   const chart = withLegend(structuredClone(specification), width);
-  const legendWidth = width < LEGEND_ABOVE ? 0 : Math.min(260, 7 * longestName(chart)) + 70;
+  const legendWidth = width < LEGEND_ABOVE ? 0 : 7 * longestName(chart) + 70;
   place.textContent = "";
   try {
     await window.vegaEmbed(place, fitted(chart, width - legendWidth), {

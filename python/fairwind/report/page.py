@@ -75,7 +75,9 @@ def render(
         previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
         most_rows=MOST_ROWS,
-        definitions=_definitions(results),
+        definitions={
+            f"{row['table']}.{row['column']}": row["definition"] for row in manifest.columns
+        },
         warnings=warnings(results),
         folder=str(results.folder),
         redraw=shlex.join(["fairwind", "report", str(results.folder), "--figures"]),
@@ -87,13 +89,6 @@ def render(
 
 def _part(name: str) -> str:
     return (files("fairwind.report") / name).read_text(encoding="utf-8")
-
-
-def _definitions(results: Results) -> dict[str, str]:
-    """Meaning of each column, as ``table.column``."""
-    return {
-        f"{row['table']}.{row['column']}": row["definition"] for row in results.manifest.columns
-    }
 
 
 ENDED_EARLY_S = 1.0
@@ -112,22 +107,15 @@ def duration_in_words(results: Results) -> str:
     """
     experiment = results.manifest.plan.cells[0].experiment
     described = str(experiment.get("duration", ""))
-    lasted = _lasted_s(results)
-    if not described or lasted is None:
+    groups = results.groups
+    measured = groups["measured_s"].drop_nulls() if "measured_s" in groups.columns else pl.Series()
+    if not described or measured.is_empty():
         return described
+    lasted: float = measured.cast(pl.Float64).to_numpy().max()
     lasted += parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
     if parse_seconds(described) - lasted < ENDED_EARLY_S:
         return described
     return f"{lasted:.1f} s"
-
-
-def _lasted_s(results: Results) -> float | None:
-    """Find the longest time that was measured."""
-    groups = results.groups
-    if "measured_s" not in groups.columns:
-        return None
-    times: list[float] = groups["measured_s"].cast(pl.Float64).drop_nulls().to_list()
-    return max(times, default=None)
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ what each link is, in both directions.
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from fairwind.plots.theme import group_colours
-from fairwind.report.link_words import FREE, Varying, link_lines, workload_words
+from fairwind.plots.theme import group_colours, wrapped
+from fairwind.report.link_words import FREE, link_lines, workload_words
 from fairwind.results.tidy import ANSWERED_KINDS
 from fairwind.scenario.plan import Plan
 
@@ -70,7 +68,7 @@ def path_picture(plan: Plan) -> str:
     routers = routers_in_order(network)
     lanes = _lanes(experiments, routers)
     lines = {
-        (link["from"], link["to"]): link_lines(Varying(experiments, link["name"]))
+        (link["from"], link["to"]): link_lines(experiments, link["name"])
         for link in network["links"]
     }
     return _svg(routers, lanes, lines)
@@ -103,7 +101,8 @@ def _lanes(experiments: Sequence[Mapping[str, Any]], routers: Sequence[str]) -> 
     """Give a lane to each group of flows, with its routers of entry and exit."""
     network, flows = experiments[0]["network"], experiments[0]["flows"]
     known = [group for group in flows if "from" in group and "to" in group]
-    colours = dict(zip(*_colours([group["name"] for group in known]), strict=True))
+    scale = group_colours(group["name"] for group in known).to_dict()
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
     return [
         Lane(
             group["name"],
@@ -115,11 +114,6 @@ def _lanes(experiments: Sequence[Mapping[str, Any]], routers: Sequence[str]) -> 
         )
         for group in known
     ]
-
-
-def _colours(names: list[str]) -> tuple[list[str], list[str]]:
-    scale = group_colours(names).to_dict()
-    return list(scale["domain"]), list(scale["range"])
 
 
 def _place_beside(host: str, network: Mapping[str, Any], routers: Sequence[str]) -> int:
@@ -185,12 +179,8 @@ def _between(
         return [], y + LINE  # no neighbours: their links are written below
     rows: list[tuple[str, str]] = []
     for sign, words in (("↓", there), ("↑", back)):
-        for place, text in enumerate(words or ()):
-            pieces = _wrapped(text, letters)
-            rows.extend(
-                (sign if place == 0 and number == 0 else "", piece)
-                for number, piece in enumerate(pieces)
-            )
+        pieces = [piece for text in words or () for piece in wrapped(text, letters)]
+        rows += [("" if number else sign, piece) for number, piece in enumerate(pieces)]
         if words:
             rows.append(("", ""))  # half a line between the directions
     height = LINE * sum(1 if text else 0.4 for _, text in rows) + 12
@@ -208,11 +198,6 @@ def _between(
         parts.append(f'<text x="{text_at:.0f}" y="{row_y:.0f}"{weight}>{escape(text)}</text>')
         row_y += LINE * (1 if text else 0.4)
     return parts, end
-
-
-def _wrapped(text: str, letters: int) -> list[str]:
-    """Break a text into lines, but no number from its unit."""
-    return textwrap.wrap(re.sub(r"(\d) (?=[A-Za-z%])", "\\1\u00a0", text), letters)
 
 
 def _arrow(x: float, start: float, end: float, colour: str, width: float) -> str:
@@ -245,13 +230,13 @@ def _legend(lanes: Sequence[Lane], notes: Sequence[str], y: float) -> tuple[list
         parts.append(
             f'<rect x="{MARGIN}" y="{y - 1:.0f}" width="10" height="10" fill="{lane.colour}"/>'
         )
-        for text in _wrapped(f"{lane.name}: {lane.words}", letters):
+        for text in wrapped(f"{lane.name}: {lane.words}", letters):
             parts.append(f'<text x="{MARGIN + 16}" y="{y + 9:.0f}">{escape(text)}</text>')
             y += LINE
     if len(lanes) > MOST_LANES:
         notes = [f"and {len(lanes) - MOST_LANES} further groups", *notes]
     for note in notes:
-        for text in _wrapped(note, letters):
+        for text in wrapped(note, letters):
             parts.append(f'<text x="{MARGIN}" y="{y + 9:.0f}" fill="#555">{escape(text)}</text>')
             y += LINE
     return parts, y + MARGIN

@@ -34,13 +34,9 @@ def numeric_columns(rows: Sequence[Sequence[object]]) -> frozenset[int]:
 
 
 def _is_numeric(value: object) -> bool:
-    match value:
-        case bool():
-            return False
-        case int() | float():
-            return True
-        case _:
-            return isinstance(value, str) and NUMERIC.fullmatch(value) is not None
+    if isinstance(value, str):
+        return NUMERIC.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 NUMERIC = re.compile(

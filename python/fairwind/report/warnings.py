@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from fairwind.results import (
@@ -41,12 +43,11 @@ def warnings(results: Results) -> list[str]:
     ]
 
 
-def _failures(results: Results) -> list[str]:
+def _failures(results: Results) -> Iterator[str]:
     failures = results.failures
-    lines = [f"Failed and therefore missing: {failure}." for failure in failures[:MOST_FAILURES]]
+    yield from (f"Failed and therefore missing: {one}." for one in failures[:MOST_FAILURES])
     if len(failures) > MOST_FAILURES:
-        lines.append(f"{len(failures) - MOST_FAILURES} further runs failed.")
-    return lines
+        yield f"{len(failures) - MOST_FAILURES} further runs failed."
 
 
 def _control_complaints(results: Results) -> list[str]:
@@ -86,21 +87,21 @@ def _empty_windows(results: Results) -> list[str]:
     ]
 
 
-def _late(results: Results) -> list[str]:
+def _late(results: Results) -> Iterator[str]:
     late = late_runs(results)
-    if not late.height:
-        return []
+    if late.is_empty():
+        return
     named = "; ".join(
         f"cell {row['cell']}, seed {row['seed']}: {row['lateness_p99_s'] * 1e6:.0f} us against "
         f"{row['bound_s'] * 1e6:.0f} us"
         for row in late.head(MOST_LATE).iter_rows(named=True)
     )
     more = f", and {late.height - MOST_LATE} more" if late.height > MOST_LATE else ""
-    return [
+    yield (
         f"Late: in {late.height} of {results.lateness.height} runs the router exceeded its bound "
         f"in one of a hundred deliveries ({named}{more}). Delays of these runs are not "
         "trustworthy; repeat them with --jobs 1 on an idle machine."
-    ]
+    )
 
 
 def _most_first(results: Results, column: str) -> pl.DataFrame:
@@ -110,90 +111,77 @@ def _most_first(results: Results, column: str) -> pl.DataFrame:
     return results.lateness.filter(pl.col(column) > 0).sort(column, descending=True)
 
 
-def _missed(results: Results) -> list[str]:
+def _missed(results: Results) -> Iterator[str]:
     missed = _most_first(results, "events_missed")
-    if missed.is_empty():
-        return []
-    worst = missed.row(0, named=True)
-    return [
-        f"Missed: in {missed.height} of {results.lateness.height} runs the kernel lost trace "
-        f"events; the most are {worst['events_missed']} events or more, in cell "
-        f"{worst['cell']}, seed {worst['seed']}, of {worst['packets_taken']} packets seen. Counts "
-        "of packets, queues, time-outs and recoveries are too low, sums do not agree, and captures "
-        "have holes; reads and writes of applications are complete."
-    ]
+    for worst in missed.head(1).iter_rows(named=True):
+        yield (
+            f"Missed: in {missed.height} of {results.lateness.height} runs the kernel lost trace "
+            f"events; the most are {worst['events_missed']} events or more, in cell "
+            f"{worst['cell']}, seed {worst['seed']}, of {worst['packets_taken']} packets seen. "
+            "Counts of packets, queues, time-outs and recoveries are too low, sums do not agree, "
+            "and captures have holes; reads and writes of applications are complete."
+        )
 
 
-def _unsent(results: Results) -> list[str]:
+def _unsent(results: Results) -> Iterator[str]:
     unsent = _most_first(results, "datagrams_missing")
-    if unsent.is_empty():
-        return []
-    worst = unsent.row(0, named=True)
-    return [
-        f"Unsent: in {unsent.height} of {results.lateness.height} runs the devices of hosts were "
-        f"full, for {worst['datagrams_missing']} datagrams or more in cell "
-        f"{worst['cell']}, seed {worst['seed']}. The tables count them neither as sent nor as "
-        "lost: this machine cannot carry the load."
-    ]
+    for worst in unsent.head(1).iter_rows(named=True):
+        yield (
+            f"Unsent: in {unsent.height} of {results.lateness.height} runs the devices of hosts "
+            f"were full, for {worst['datagrams_missing']} datagrams or more in cell "
+            f"{worst['cell']}, seed {worst['seed']}. The tables count them neither as sent nor as "
+            "lost: this machine cannot carry the load."
+        )
 
 
-def _late_hosts(results: Results) -> list[str]:
+def _late_hosts(results: Results) -> Iterator[str]:
     late = late_hosts(results)
-    if not late.height:
-        return []
-    worst = late.row(0, named=True)
-    return [
-        f"Late applications: at {late.height} of {results.hosts.height} hosts one of a hundred "
-        f"timed writes was more than 1 ms late, at worst {worst['late_write_p99_s'] * 1e3:.1f}"
-        f" ms (host {worst['host']}, cell {worst['cell']}, seed {worst['seed']}). Reads and "
-        "acknowledgments were late, too; repeat these runs on an idle machine."
-    ]
+    for worst in late.head(1).iter_rows(named=True):
+        yield (
+            f"Late applications: at {late.height} of {results.hosts.height} hosts one of a hundred "
+            f"timed writes was more than 1 ms late, at worst {worst['late_write_p99_s'] * 1e3:.1f}"
+            f" ms (host {worst['host']}, cell {worst['cell']}, seed {worst['seed']}). Reads and "
+            "acknowledgments were late, too; repeat these runs on an idle machine."
+        )
 
 
-def _captured(results: Results) -> list[str]:
+def _captured(results: Results) -> Iterator[str]:
     """Warn of defects of captures, and of measures that they do not have."""
-    captured = results.manifest.captured
-    if captured is None:
-        return []
-    stopped = (
-        [] if captured.is_complete else ["Interrupted: the rest of the captures was not read."]
-    )
-    return [*stopped, *captured.caveats, *captured.notes]
+    if captured := results.manifest.captured:
+        if not captured.is_complete:
+            yield "Interrupted: the rest of the captures was not read."
+        yield from (*captured.caveats, *captured.notes)
 
 
-def _replicates(results: Results) -> list[str]:
+def _replicates(results: Results) -> Iterator[str]:
     replicates = results.manifest.plan.replicates
     if results.manifest.is_foreign:
-        return []
+        return
     if replicates == 1:
-        return ["One run per cell: there are no intervals; set sweep.repeat for several."]
-    if replicates < FEW_REPLICATES:
-        return [f"Only {replicates} runs per cell: intervals are very wide."]
-    return []
+        yield "One run per cell: there are no intervals; set sweep.repeat for several."
+    elif replicates < FEW_REPLICATES:
+        yield f"Only {replicates} runs per cell: intervals are very wide."
 
 
-def _replicates_without_difference(results: Results) -> list[str]:
+def _replicates_without_difference(results: Results) -> Iterator[str]:
     groups = results.groups
     if results.manifest.is_real_time:
-        return []
+        return
     same = groups.select(pl.all().exclude("replicate", "seed")).unique().height
-    if same == groups.height or same > groups.select("cell", "group").unique().height:
-        return []
-    return [
-        "All runs of a cell have the same results: the seed has no effect in this scenario, so "
-        "intervals have no width. Random starts (start_spread, start_pattern = "
-        '"random") make runs differ.'
-    ]
+    if groups.height > same <= groups.select("cell", "group").unique().height:
+        yield (
+            "All runs of a cell have the same results: the seed has no effect in this scenario, so "
+            "intervals have no width. Random starts (start_spread, start_pattern = "
+            '"random") make runs differ.'
+        )
 
 
-def _never_established(results: Results) -> list[str]:
+def _never_established(results: Results) -> Iterator[str]:
     flows = results.flows
     if "established" not in flows.columns:
-        return []
-    never = flows.filter(~pl.col("established").cast(pl.Boolean)).height
-    if not never:
-        return []
-    return [
-        f"{never} of {flows.height} flows never established a connection; they count with a "
-        "goodput of 0 and have no latency."
-    ]
+        return
+    if never := flows.filter(~pl.col("established").cast(pl.Boolean)).height:
+        yield (
+            f"{never} of {flows.height} flows never established a connection; they count with a "
+            "goodput of 0 and have no latency."
+        )

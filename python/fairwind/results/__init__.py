@@ -22,7 +22,6 @@ from fairwind.results.limits import REASONS as REASONS
 from fairwind.results.limits import limited_senders as limited_senders
 from fairwind.results.limits import limits_in_words as limits_in_words
 from fairwind.results.limits import never_resumed_in_words as never_resumed_in_words
-from fairwind.results.results import TABLES as TABLES
 from fairwind.results.results import Results as Results
 from fairwind.results.results import open_results as open_results
 from fairwind.results.shown import ShownTable as ShownTable

@@ -73,6 +73,78 @@ class Effect:
     seeds: int
     scale: float
 
+    @property
+    def header(self) -> str:
+        """The measure with its unit."""
+        return f"{self.title} / {self.unit}" if self.unit else self.title
+
+    @property
+    def shown_means(self) -> tuple[float | None, float | None]:
+        """Means of the reference and of this value, in `unit`; None if unknown."""
+        first, second = (
+            value * self.scale if math.isfinite(value) else None
+            for value in (self.mean_reference, self.mean)
+        )
+        return first, second
+
+
+VERDICTS = {
+    EffectVerdict.MORE: "more than an equal share of",
+    EffectVerdict.LESS: "less than an equal share of",
+    EffectVerdict.NO_DIFFERENCE: "no difference that matters from an equal share of",
+    EffectVerdict.UNDECIDED: "undecided against an equal share of",
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """Share of a group in the goodput of all greedy groups behind one bottleneck.
+
+    Attributes
+    ----------
+    context : str
+        The values of the axes, such as ``count 4``; empty without axes.
+    link : str
+        The bottleneck.
+    name : str
+        The group.
+    others : tuple of str
+        The other groups.
+    share, equal : float
+        Mean over the seeds, and what its flows would have if all had the same, 0 to 1.
+    low, high : float, optional
+        The interval that the verdict was read from; None where seeds do not differ.
+    verdict : EffectVerdict
+        Against the equal share.
+    jain_index : float
+        Of the goodputs of all flows of these groups, mean over the seeds; NaN without goodput.
+    seeds : int
+    """
+
+    context: str
+    link: str
+    name: str
+    others: tuple[str, ...]
+    share: float
+    equal: float
+    low: float | None
+    high: float | None
+    verdict: EffectVerdict
+    jain_index: float
+    seeds: int
+
+    def __str__(self) -> str:
+        """Write it in one line."""
+        bounds = ""
+        if self.low is not None and self.high is not None:
+            bounds = f" [{100 * self.low:.3g}, {100 * self.high:.3g}]"
+        place = f"{self.link}{f' at {self.context}' if self.context else ''}"
+        return (
+            f"share of link {place}: {self.name} {100 * self.share:.3g} %{bounds} beside "
+            f"{', '.join(self.others)}, {VERDICTS[self.verdict]} {100 * self.equal:.3g} %; "
+            f"Jain's index of the flows {self.jain_index:.3g}"
+        )
+
 
 @dataclass(frozen=True)
 class AxisEffect:
@@ -101,10 +173,15 @@ class AxisEffect:
     unchanged: tuple[str, ...]
     is_without_effect: bool
 
+    @property
+    def changed_effects(self) -> tuple[Effect, ...]:
+        """Effects of the values that changed anything."""
+        return tuple(one for one in self.effects if one.value not in self.unchanged)
+
 
 @dataclass(frozen=True)
 class Answer:
-    """What the axes of a run do.
+    """What the axes of a run do, and how groups share a link.
 
     Attributes
     ----------
@@ -114,12 +191,15 @@ class Answer:
         How effects, intervals and verdicts are found, in words.
     paragraphs : tuple of str
         The answer in words: those of all axes, how many more seeds would decide the rest, and what
-        is not compared because all runs of one side failed.
+        is not compared because all runs of one side failed; then the shares.
+    shares : tuple of Share
+        Of greedy groups behind one bottleneck, by cell.
     """
 
     axes: tuple[AxisEffect, ...]
     method: str
     paragraphs: tuple[str, ...]
+    shares: tuple[Share, ...] = ()
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -146,19 +226,19 @@ class Answer:
             for effect in axis.effects
         ]
         words = (line(paragraph) for paragraph in self.paragraphs)
-        return block("Answer", *words, table(headers, rows), line(self.method))
+        effects = table(headers, rows) if rows else ""
+        return block("Answer", *words, effects, line(self.method))
 
 
 def _cells(effect: Effect) -> list[object]:
     """Give an effect as cells of a table, in the unit that people read it in."""
-    means = [value * effect.scale for value in (effect.mean_reference, effect.mean)]
     unit = f" {effect.unit}" if effect.unit else ""
     return [
         effect.value,
         effect.context or None,
         effect.name,
         effect.title,
-        *(None if math.isnan(value) else f"{value:.4g}{unit}" for value in means),
+        *(None if mean is None else f"{mean:.4g}{unit}" for mean in effect.shown_means),
         None if effect.relative is None else f"{percent(effect.relative)} %",
         percent_interval(effect.low, effect.high) or None,
         effect.holm_p_value,

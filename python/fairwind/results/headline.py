@@ -44,9 +44,8 @@ def latency_under_load(results: Results) -> pl.DataFrame:
         row["idle_s"] = idle_s
         for name, column in QUANTILES.items():
             values = measured[column].cast(pl.Float64).drop_nulls().to_numpy()
-            interval = mean_interval(values).row()
-            bounds = {"mean": f"{name}_s", "low": f"{name}_low_s", "high": f"{name}_high_s"}
-            row |= {bounds[key]: value for key, value in interval.items() if key in bounds}
+            one = mean_interval(values)
+            row |= {f"{name}_s": one.estimate, f"{name}_low_s": one.low, f"{name}_high_s": one.high}
         rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None)) if rows else frame
@@ -86,7 +85,7 @@ def _increase(row: Mapping[str, Any], name: str) -> str:
     mean, high = row[f"{name}_s"], row[f"{name}_high_s"]
     if mean is None:
         return f"{name} unknown"
-    more = f"{1e3 * (mean - row['idle_s']):+.3g} ms"
+    more = f"+{significant(1e3 * (mean - row['idle_s']), 3)} ms".replace("+-", "-")
     if high is None or high == mean:
         return f"{name} {significant(1e3 * mean, 3)} ms ({more})"
     return f"{name} {with_uncertainty(1e3 * mean, 1e3 * (high - mean))} ms ({more})"

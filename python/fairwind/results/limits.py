@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results.results import Results
-from fairwind.results.tidy import is_of_a_volume
+from fairwind.results.tidy import is_of_a_volume, workloads
 
 HELD_RATIO = 0.1
 """A sender that something else held back for more than this part of its time was not exercised."""
@@ -90,10 +90,9 @@ def _with_established_time(results: Results, senders: pl.DataFrame) -> pl.DataFr
 def _greedy(results: Results) -> pl.DataFrame:
     """Classify the groups of every cell: greedy, and without end."""
     rows = [
-        (cell.index, group["name"], is_greedy, is_greedy and not is_of_a_volume(group["workload"]))
-        for cell in results.manifest.plan.cells
-        for group in cell.experiment["flows"]
-        for is_greedy in [group["workload"]["kind"] == "greedy"]
+        (cell, name, is_greedy, is_greedy and not is_of_a_volume(workload))
+        for cell, name, workload in workloads(results)
+        for is_greedy in [workload["kind"] == "greedy"]
     ]
     schema = {
         "cell": pl.UInt32,

@@ -21,30 +21,6 @@ from fairwind.results.answer import Answer
 if TYPE_CHECKING:
     import altair as alt
 
-TABLES = (
-    "flows",
-    "groups",
-    "intervals",
-    "latencies",
-    "latency_histogram",
-    "queues",
-    "queue_drops",
-    "queue_loss_runs",
-    "queue_loss_run_lengths",
-    "queue_sojourn_histogram",
-    "queue_backlog_histogram",
-    "slots",
-    "slot_intervals",
-    "queue_events",
-    "fairness",
-    "endpoint",
-    "senders",
-    "lateness",
-    "hosts",
-)
-"""The tables that every run can have, in the order they are shown; captures have more. `fairwind
-columns` tells what their columns mean."""
-
 
 class _Table(cached_property[pl.DataFrame]):
     """A table of a run, read on first use."""
@@ -104,15 +80,15 @@ class Results:
     queue_events = _Table("One row per packet at a queue, if the scenario asked for it.")
     fairness = _Table("Fairness indices of goodput.")
     endpoint = _Table("Sampled state of the senders, if the scenario asked for it.")
+    senders = _TableIfAny("Limits of data senders; None of runs without this table.")
     lateness = _Table("Lateness of the router, one row per run; only of runs in real time.")
     hosts = _Table("Lateness of the applications, one row per host; only of runs in real time.")
     control_complaints = _TableIfAny("Faults of congestion controls; None if there are none.")
-    resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
     remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
-    senders = _TableIfAny("Limits of data senders; None of runs without this table.")
+    resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
 
     def answer(self, margin: float | None = None) -> Answer | None:
-        """Give what the axes of the run do to the main measure of each group of flows.
+        """Give what the axes of the run do to the main measure of each group, and shares of links.
 
         Parameters
         ----------
@@ -123,8 +99,9 @@ class Results:
         Returns
         -------
         Answer or None
-            In words (``paragraphs``) and numbers (``effects``); None where the run has no axis of
-            several values. See `docs/guides/comparisons.md`.
+            In words (``paragraphs``) and numbers (``effects``, ``shares``); None where the run has
+            no axis of several values and no greedy groups that share a bottleneck. See
+            `docs/guides/comparisons.md`.
         """
         answer: Answer | None = module_named("answers").answer_of(self, margin)
         return answer
@@ -152,20 +129,23 @@ class Results:
         Returns
         -------
         DataFrame
-            One row per cell settings, thing (``table`` and ``name``) and ``measure``: ``mean_a``,
-            ``mean_b``, ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that
-            the measure's name ends in; ``relative_ratio`` (B over A, less 1) with
-            ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` and ``holm_p_value``;
-            ``method``, ``pairs``, ``samples_a`` and ``samples_b``. See `fairwind.compare.compare`.
+            One row per cell settings, thing (``table`` and ``name``: a group, a queue, ...) and
+            ``measure``: ``mean_a``, ``mean_b``, ``difference`` (of the means) with ``low`` and
+            ``high`` (95 % interval), in the unit that the measure's name ends in;
+            ``relative_ratio`` (B over A, less 1) with ``relative_low_ratio`` and
+            ``relative_high_ratio``; ``p_value`` (two-sided, of no difference), ``holm_p_value``
+            (the same, corrected for the number of rows), ``method`` (``log ratio`` or
+            ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
+            ``samples_b``. Interval and p values are missing where all pairs differ by the same
+            amount or ratio, and where one replicate has no spread. Along an axis A is the
+            first value, B the one in the axis's own column, behind those of the other axes.
 
         Raises
         ------
         FairwindError
             If the runs have no cell and group in common, or the axis or a measure is not there.
         """
-        frame: pl.DataFrame = module_named("compare").comparison(
-            self, other, by=by, measures=measures
-        )
+        frame: pl.DataFrame = module_named("compare").compare(self, other, by=by, measures=measures)
         return frame
 
     def part(self, name: str) -> Results | None:
@@ -311,6 +291,11 @@ class Results:
         """Show name, extent and main measures in a notebook."""
         summary = module_named("notebook.summary")
         return shown(lambda: summary.results_html(self), f"Results({self.folder})")
+
+
+TABLES = tuple(name for name, one in vars(Results).items() if isinstance(one, _Table | _TableIfAny))
+"""The tables that a run can have, in the order they are shown; captures have more. `fairwind
+columns` prints what their columns mean."""
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:

@@ -19,7 +19,7 @@ from fairwind.results.summary import (
     overview,
     readable,
 )
-from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS
+from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS, workloads
 
 RATE = ("goodput_bits_per_second",)
 LOSS = ("packet_loss_ratio", "retransmission_ratio")
@@ -65,6 +65,7 @@ DISPENSABLE = (
     "delivery_latency_p99_s",
     "sojourn_p99_s",
     "completion_time_p50_s",
+    "completion_time_s",
     "goodput_bits_per_second",
 )
 """Measures in the order in which they are left out where a table is too wide."""
@@ -110,15 +111,11 @@ def shown_tables(results: Results, *, is_wide: bool = False) -> list[ShownTable]
 def workload_kinds(results: Results) -> dict[str, str]:
     """Give the kind of workload of each group and of its answers; empty of captures."""
     kinds: dict[str, str] = {}
-    for cell in results.manifest.plan.cells:
-        for group in cell.experiment.get("flows", ()):
-            kind = group.get("workload", {}).get("kind")
-            if kind is None:
-                continue
-            kinds[group["name"]] = kind
-            if kind in ANSWERED_KINDS:
-                is_small = _is_small_answer(group["workload"])
-                kinds[f"{group['name']}{ANSWERS}"] = "small answers" if is_small else "greedy"
+    for _, name, workload in workloads(results):
+        kinds[name] = workload["kind"]
+        if workload["kind"] in ANSWERED_KINDS:
+            is_small = _is_small_answer(workload)
+            kinds[f"{name}{ANSWERS}"] = "small answers" if is_small else "greedy"
     return kinds
 
 

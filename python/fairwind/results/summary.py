@@ -118,11 +118,12 @@ class Subject:
 
     def measures_in(self, frame: pl.DataFrame) -> list[str]:
         """Give the main measures of which a table knows anything."""
-        return [
-            name
-            for name in self.measures
-            if name in frame.columns and frame[name].null_count() < frame.height
-        ]
+        return [name for name in self.measures if is_known(frame, name)]
+
+
+def is_known(frame: pl.DataFrame, name: str) -> bool:
+    """Return whether a table has a column with any value."""
+    return name in frame.columns and frame[name].null_count() < frame.height
 
 
 GROUPS = Subject(
@@ -145,6 +146,7 @@ TRANSFERS = Subject(
     "transfers",
     "group",
     (
+        "completion_time_s",
         "completion_time_p50_s",
         "completion_time_p90_s",
         "ended_transfers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -18,6 +18,10 @@ def with_cell_label(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.lit(results.manifest.plan.name).alias("cell_label"))
     settings = [pl.col(axis.column).cast(pl.String) for axis in axes]
     return frame.with_columns(pl.concat_str(settings, separator=", ").alias("cell_label"))
+
+
+def _leading(results: Results) -> list[str]:
+    return ["cell", "replicate", "seed", *(axis.column for axis in results.manifest.plan.axes)]
 
 
 def group_windows(results: Results) -> pl.DataFrame:
@@ -51,8 +55,7 @@ def latency_buckets(results: Results, kind: str) -> pl.DataFrame:
 
 def drops(results: Results) -> pl.DataFrame:
     """Give what queues dropped of each group: leading columns, ``group``, ``packets``."""
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    keys = ["cell", "replicate", "seed", *axes, "group"]
+    keys = [*_leading(results), "group"]
     return results.queue_drops.group_by(keys, maintain_order=True).agg(pl.col("packets").sum())
 
 
@@ -83,19 +86,14 @@ def relative_losses(results: Results, queue: str) -> pl.DataFrame:
         Leading columns, ``group``, ``counted`` (``packets`` or ``bytes``) and ``loss_ratio``;
         groups that offered nothing to the queue are left out.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    frame = of_queue(results, "queue_drops", queue)
+    keys, frame = [*_leading(results), "group"], of_queue(results, "queue_drops", queue)
     if "packet_drop_ratio" not in frame.columns:
         return pl.DataFrame()  # of a folder that an older version wrote
     return (
-        frame.select(
-            *("cell", "replicate", "seed", *axes, "group"),
-            packets="packet_drop_ratio",
-            bytes="byte_drop_ratio",
-        )
+        frame.select(*keys, packets="packet_drop_ratio", bytes="byte_drop_ratio")
         .unpivot(
             ["packets", "bytes"],
-            index=["cell", "replicate", "seed", *axes, "group"],
+            index=keys,
             variable_name="counted",
             value_name="loss_ratio",
         )
@@ -116,8 +114,7 @@ def queue_windows(results: Results, queue: str) -> pl.DataFrame:
     frame = of_queue(results, "queue_intervals", queue)
     if not frame.height:
         return pl.DataFrame()
-    leading = ["cell", "replicate", "seed", *(a.column for a in results.manifest.plan.axes)]
-    leading += ["start_s", "interval_s"]
+    leading = [*_leading(results), "start_s", "interval_s"]
     waiting = frame.select(
         *leading,
         pl.lit("waiting packets found by arrivals").alias("measure"),
@@ -149,9 +146,36 @@ def transfer_times(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         Leading columns, ``group``, ``ended_transfers``, ``unfinished_transfers`` (which the end
-        of the run, or a connection's being given up, cut short), and quantiles of the times of
-        those that ended, from the flow's start to its finish: ``completion_time_p50_s`` and
-        ``completion_time_p90_s``.
+        of the run, or a connection's being given up, cut short), and times of those that ended,
+        from the flow's start to its finish: quantiles ``completion_time_p50_s`` and
+        ``completion_time_p90_s``, or ``completion_time_s`` where each run has a single one.
+    """
+    flows = transfers(results)
+    if flows.is_empty():
+        return flows
+    times = pl.col("completion_time_s").filter("has_ended")
+    rows = flows.group_by([*_leading(results), "group"], maintain_order=True).agg(
+        pl.col("has_ended").sum().alias("ended_transfers"),
+        pl.col("finished_s").is_null().sum().alias("unfinished_transfers"),
+        times.mean(),
+        times.quantile(0.5, "linear").alias("completion_time_p50_s"),
+        times.quantile(0.9, "linear").alias("completion_time_p90_s"),
+        pl.len().alias("transfers"),
+    )  # fmt: skip
+    is_single = pl.col("transfers").max().over("cell", "group") == 1
+    quantiles = pl.col("completion_time_p50_s", "completion_time_p90_s")
+    return rows.with_columns(
+        pl.when(is_single).then("completion_time_s"), pl.when(~is_single).then(quantiles)
+    ).drop("transfers")
+
+
+def transfers(results: Results) -> pl.DataFrame:
+    """Give the flows that are transfers, one row each; none where the plan has no transfers.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the flows, and ``has_ended``: whether it did after the warm-up.
     """
     meant = pl.DataFrame(
         list(_groups_of_transfers(results)),
@@ -160,34 +184,29 @@ def transfer_times(results: Results) -> pl.DataFrame:
     )
     if meant.is_empty():
         return pl.DataFrame()
-    flows = results.flows.with_columns(pl.col("cell").cast(pl.UInt32)).join(
-        meant, on=["cell", "group"], maintain_order="left"
+    flows = results.flows.with_columns(pl.col("cell").cast(pl.UInt32))
+    ended = (pl.col("finished_s") >= pl.col("warm_up_s")).fill_null(value=False)
+    return flows.join(meant, on=["cell", "group"], maintain_order="left").with_columns(
+        ended.alias("has_ended")
     )
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    ended = pl.col("finished_s") >= pl.col("warm_up_s")
-    times = pl.col("completion_time_s").filter(ended)
-    return flows.group_by(["cell", "replicate", "seed", *axes, "group"], maintain_order=True).agg(
-        ended.sum().alias("ended_transfers"),
-        pl.col("finished_s").is_null().sum().alias("unfinished_transfers"),
-        times.quantile(0.5, "linear").alias("completion_time_p50_s"),
-        times.quantile(0.9, "linear").alias("completion_time_p90_s"),
-    )  # fmt: skip
 
 
 def _groups_of_transfers(results: Results) -> Iterator[tuple[int, str, float]]:
+    cells = {cell.index: cell.experiment for cell in results.manifest.plan.cells}
+    for cell, name, workload in workloads(results):
+        warm_up_s = parse_seconds(cells[cell].get("measure", {}).get("warmup", "0 s"))
+        if workload["kind"] == "transfers":
+            yield cell, f"{name}{ANSWERS}", warm_up_s
+        elif is_of_a_volume(workload):
+            yield cell, name, warm_up_s
+
+
+def workloads(results: Results) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Give cells, groups and their workloads; of captures nothing is known of these."""
     for cell in results.manifest.plan.cells:
-        warm_up_s = parse_seconds(cell.experiment.get("measure", {}).get("warmup", "0 s"))
-        for name, workload in _workloads(cell.experiment):
-            if workload["kind"] == "transfers":
-                yield cell.index, f"{name}{ANSWERS}", warm_up_s
-            elif is_of_a_volume(workload):
-                yield cell.index, name, warm_up_s
-
-
-def _workloads(experiment: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Give groups and their workloads; of captures nothing is known of these."""
-    groups = experiment.get("flows", ())
-    return [(group["name"], group["workload"]) for group in groups if "workload" in group]
+        for group in cell.experiment.get("flows", ()):
+            if "workload" in group:
+                yield cell.index, group["name"], group["workload"]
 
 
 def is_of_a_volume(workload: Mapping[str, Any]) -> bool:
@@ -197,19 +216,14 @@ def is_of_a_volume(workload: Mapping[str, Any]) -> bool:
 
 def has_answers(results: Results) -> bool:
     """Return whether some group's calls are answered."""
-    return any(
-        workload["kind"] in ANSWERED_KINDS
-        for cell in results.manifest.plan.cells
-        for _, workload in _workloads(cell.experiment)
-    )
+    return any(workload["kind"] in ANSWERED_KINDS for _, _, workload in workloads(results))
 
 
 def one_after_the_other(results: Results) -> list[str]:
     """Name the groups of flows that do not share a path at one time, but follow one another."""
     return [
         f"{name}{ending}"
-        for cell in results.manifest.plan.cells
-        for name, workload in _workloads(cell.experiment)
+        for _, name, workload in workloads(results)
         if workload["kind"] == "transfers"
         for ending in ("", ANSWERS)
     ]

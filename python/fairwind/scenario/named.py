@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from fairwind.errors import FairwindError
@@ -14,39 +12,15 @@ from fairwind.scenario.scenario import Scenario, load
 FOLDER = Path(__file__).parent.parent / "scenarios"
 
 
-@dataclass(frozen=True)
-class NamedTest:
-    """A scenario that comes with the package.
-
-    Attributes
-    ----------
-    name : str
-        What it is run by.
-    description : str
-        What it shows, in a line.
-    file : Path
-        Its scenario.
-    """
-
-    name: str
-    description: str
-    file: Path
-
-
-def named_tests() -> list[NamedTest]:
-    """Give all named tests, by name."""
-    return [_read(file) for file in sorted(FOLDER.glob("*.toml"))]
+def named_tests() -> dict[str, str]:
+    """Give what each named test shows, in a line, by its name."""
+    texts = {name: (FOLDER / f"{name}.toml").read_text("utf-8") for name in named_test_names()}
+    return {name: tomllib.loads(text)["description"] for name, text in texts.items()}
 
 
 def named_test_names() -> list[str]:
     """Give the names of all named tests without reading them."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
-
-
-@lru_cache
-def _read(file: Path) -> NamedTest:
-    described = tomllib.loads(file.read_text(encoding="utf-8"))
-    return NamedTest(file.stem, described["description"], file)
 
 
 def find_scenario(word: str) -> Scenario:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fairwind.html import block, line, shown, table
+from fairwind.html import shown
+from fairwind.lazy import module_named
 
 LEADING_COLUMNS = ("cell", "replicate", "seed")
 """Columns that stand first in every table of a run."""
@@ -158,63 +159,15 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run."""
-        return shown(lambda: plan_html(self), self.name)
+        summary = module_named("notebook.summary")
+        return shown(lambda: summary.plan_html(self), self.name)
 
 
-def plan_html(plan: Plan) -> str:
-    """Show a plan: its extent, the axes of the grid, and network and flows of the first cell."""
-    experiment = plan.cells[0].experiment
-    extent = f"{plan.runs} runs: {len(plan.cells)} cells, {plan.replicates} replicates each"
-    duration = f", {experiment['duration']} each" if "duration" in experiment else ""
-    axes = [(axis.name, ", ".join(axis.labels)) for axis in plan.axes]
-    return block(
-        plan.name,
-        line(plan.description),
-        line(extent + duration),
-        *(line(f"warning: {warning}") for warning in plan.warnings),
-        table(("axis of the grid", "settings"), axes) if axes else "",
-        line("Network and flows of the first cell:" if axes else ""),
-        *_network_html(experiment),
-    )
-
-
-def _network_html(experiment: dict[str, Any]) -> list[str]:
-    """Give the links with a rate, and the groups of flows; nothing of captures."""
-    links = [
-        (
-            link["name"],
-            link.get("rate", "varies"),
-            link["delay"],
-            link["queue"]["discipline"],
-            link.get("loss", "-").replace("0 ppb", "-"),
-        )
-        for link in experiment.get("network", {}).get("links", ())
-        if link["queue"]["discipline"] != "unlimited" or "rate" in link
-    ]
-    groups = [
-        (
-            group["name"],
-            group["count"],
-            group["workload"]["kind"],
-            group["tcp"]["profile"],
-            _control_name(group["tcp"].get("congestion")),
-        )
-        for group in experiment.get("flows", ())
-        if "workload" in group
-    ]
-    links_headers = ("link", "rate", "delay", "queue", "loss")
-    group_headers = ("group", "flows", "workload", "TCP profile", "congestion control")
-    return [
-        *([table(links_headers, links)] if links else []),
-        *([table(group_headers, groups)] if groups else []),
-    ]
-
-
-def _control_name(congestion: object) -> object:
-    """Name a congestion control; a table of parameters has the name in it."""
-    if isinstance(congestion, dict):
-        return congestion.get("name")
-    return congestion or "the profile's"
+def short_names(axes: Sequence[Axis]) -> dict[str, str]:
+    """Give the last part of each axis's name where no other axis has the same."""
+    last = {axis.name: axis.name.rsplit(".", 1)[-1] for axis in axes}
+    counts = [*last.values()]
+    return {name: short if counts.count(short) == 1 else name for name, short in last.items()}
 
 
 def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:

@@ -25,13 +25,13 @@ from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
 from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
-from fairwind.scenario.plan import Plan, plan_html
+from fairwind.scenario.plan import Plan
 from fairwind.scenario.settings import Setting, flattened, toml_document
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairwind.answers.until import Growth, Look
+    from fairwind.answers.until import Look
     from fairwind.engine.engines import Engine
     from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
@@ -137,7 +137,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run, or all errors of the scenario."""
-        return shown(lambda: plan_html(self.plan), self.file)
+        return shown(lambda: self.plan._repr_html_(), self.file)
 
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
@@ -252,38 +252,28 @@ class Scenario:
         scenario = scenario.with_congestion(congestion or {})
         engine = engine_named(on, dict(scenario.classes))
         settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
-        return scenario._run(engine, settings, until_decided, margin, progress)
+        return scenario.run_on(engine, settings, until_decided, margin, progress)
 
-    def _run(
+    def run_on(
         self,
         engine: Engine,
         settings: RunSettings,
-        until_decided: int | None,
-        margin: float | None,
-        on_progress: Callable[[RunState], None] | None,
+        until_decided: int | None = None,
+        margin: float | None = None,
+        on_progress: Callable[[RunState], None] | None = None,
+        on_look: Callable[[Look], None] | None = None,
     ) -> Results:
+        """Run as `run` does; ``on_look`` is as in `fairwind.answers.run_until_decided`."""
         from fairwind.answers.answer import keep_margin
-        from fairwind.answers.until import MOST_SEEDS, Growth
+        from fairwind.answers.until import MOST_SEEDS, Growth, run_until_decided
         from fairwind.execution.execute import run_plan
 
         # A wrong margin is refused before anything runs.
         growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
-        if until_decided is not None:
-            return self.run_until_decided(engine, settings, growth, on_progress)
-        results = run_plan(self.plan, engine, settings, on_progress)
-        keep_margin(results, margin)
-        return results
-
-    def run_until_decided(
-        self,
-        engine: Engine,
-        settings: RunSettings,
-        growth: Growth,
-        on_progress: Callable[[RunState], None] | None = None,
-        on_look: Callable[[Look], None] | None = None,
-    ) -> Results:
-        """Run, and add seeds until all is decided; see `fairwind.answers.run_until_decided`."""
-        from fairwind.answers.until import run_until_decided
+        if until_decided is None:
+            results = run_plan(self.plan, engine, settings, on_progress)
+            keep_margin(results, margin)
+            return results
 
         def plan_of(seeds: int) -> Plan:
             return self.with_settings({"repeat": seeds}).plan
@@ -304,21 +294,19 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return Scenario(str(file), read_text(file, "the scenario", hint))
 
 
-WHAT = {
-    "writes": "the recorded writes",
-    "rate-trace": "the recorded rate",
-    "losses": "the recorded losses",
-    "delays": "the table of delays",
+KINDS = {
+    "writes": ("the recorded writes", "a capture, or of a text file with lines such as 0.035,1200"),
+    "rate-trace": (
+        "the recorded rate",
+        "a file in Mahimahi's form: one number of milliseconds a line",
+    ),
+    "losses": (
+        "the recorded losses",
+        "a text file with 1 for each lost packet and 0 for each other",
+    ),
+    "delays": ("the table of delays", "a file such as netem's .dist: numbers separated by blanks"),
 }
-"""Names of file kinds in errors."""
-
-FORM = {
-    "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
-    "rate-trace": "give the name of a file in Mahimahi's form: one number of milliseconds a line",
-    "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
-    "delays": "give the name of a file such as netem's .dist: numbers separated by blanks",
-}
-"""Hints on the expected format, by file kind."""
+"""Kinds of files in errors, and what has the expected format."""
 
 CAPTURES = (
     b"\x0a\x0d\x0d\x0a",
@@ -348,7 +336,8 @@ def text_of(folder: Path, named: NamedFile) -> str:
             f"`connection` does not apply to {file}: it is not a capture",
             "name a capture (pcap, pcapng), or leave connection out",
         )
-    return read_text(file, WHAT[named.content], FORM[named.content])
+    what, form = KINDS[named.content]
+    return read_text(file, what, f"give the name of {form}")
 
 
 def is_capture(file: Path) -> bool:

@@ -145,11 +145,7 @@ def toml_value(value: object, key: str) -> str:
         case PathLike():
             return _quoted(fspath(value))
         case Mapping():
-            entries = (
-                f"{_key(name)} = {toml_value(inner, f'{key}.{name}')}"
-                for name, inner in value.items()
-            )
-            return f"{{ {', '.join(entries)} }}" if value else "{}"
+            return f"{{ {', '.join(_lines_of(value, key))} }}" if value else "{}"
         case Sequence() if not isinstance(value, (bytes, bytearray)):
             return f"[{', '.join(toml_value(inner, key) for inner in value)}]"
     hint = "leave the key out for its default" if value is None else "give a text with its unit"
@@ -178,12 +174,14 @@ def toml_document(settings: Mapping[str, Any]) -> str:
         header = f"[{_key(key)}]" if isinstance(value, Mapping) else f"[[{_key(key)}]]"
         tables = [value] if isinstance(value, Mapping) else value
         for table in tables:
-            entries = (
-                f"{_key(name)} = {toml_value(inner, f'{key}.{name}')}"
-                for name, inner in table.items()
-            )
-            lines += ["", header, *entries]
+            lines += ["", header, *_lines_of(table, key)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _lines_of(table: Mapping[str, Any], key: str) -> Iterator[str]:
+    """Write the keys of a table with their values."""
+    for name, value in table.items():
+        yield f"{_key(name)} = {toml_value(value, f'{key}.{name}')}"
 
 
 def _has_header(value: Any) -> bool:  # noqa: ANN401 - whatever somebody gives

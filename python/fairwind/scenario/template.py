@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from fairwind.scenario.settings import toml_value
 
 SCHEMA_FILE = "fairwind.schema.json"
 """The schema beside the scenario, which editors read."""
@@ -113,8 +114,9 @@ COMPARISONS: Mapping[str, InitChoice] = {
     "queue": InitChoice(
         "queue disciplines",
         """
-[sweep.discipline]
-pfifo = {}
+[sweep.discipline]         # pfifo is as long as many access links have it: it shows bufferbloat
+pfifo = { "path.queue.limit" = "8 bdp", "path.reverse_queue.limit" = "8 bdp" }
+codel = { "path.queue" = "codel", "path.reverse_queue" = "codel" }
 fq_codel = { "path.queue" = "fq_codel", "path.reverse_queue" = "fq_codel" }
 cake = { "path.queue" = "cake", "path.reverse_queue" = "cake" }
 """,
@@ -177,38 +179,29 @@ def scenario_text(name: str, answers: Answers, rtts: tuple[str, ...] = ()) -> st
     rtts : tuple of str
         Round-trip times to compare.
     """
-    comparison = COMPARISONS[answers.comparison].lines
-    comparison = comparison.replace("{rtts}", ", ".join(_text(rtt) for rtt in rtts))
+    about, compared = WORKLOADS[answers.workload], COMPARISONS[answers.comparison]
+    sentence = f"{about.description[0].upper()}{about.description[1:]}"
+    description = f"{sentence}; compared: {compared.description}."
+    times = ", ".join(toml_value(rtt, "path.rtt") for rtt in rtts)
     return f"""\
 #:schema ./{SCHEMA_FILE}
 # Editors that know the schema complete and check keys: docs/guides/editors.md.
 # Try it: fairwind check FILE, then fairwind run FILE. All keys: fairwind schema.
-name = {_text(name)}
-description = {_text(_description(answers))}
+name = {toml_value(name, "name")}
+description = {toml_value(description, "description")}
 duration = "60 s"          # of virtual time, warm-up included
 
 [path]                     # one bottleneck in each direction; [topology] describes anything else
-rate = {_text(answers.rate)}
-rtt = {_text(answers.rtt)}
+rate = {toml_value(answers.rate, "path.rate")}
+rtt = {toml_value(answers.rtt, "path.rtt")}
 queue = {{ discipline = "pfifo", limit = "1 bdp" }}          # towards the right: data of streams
 reverse_queue = {{ discipline = "pfifo", limit = "1 bdp" }}  # towards the left: ACKs and responses
 
-{WORKLOADS[answers.workload].lines}
+{about.lines}
 [measure]
 warmup = "10 s"            # not measured: starts and slow start
 intervals = ["1 s"]        # windows of time series
 
 [sweep]                    # all combinations are run, each with the same seeds
 repeat = 5                 # runs of each combination, for intervals
-{comparison}"""
-
-
-def _description(answers: Answers) -> str:
-    compared = COMPARISONS[answers.comparison].description
-    about = WORKLOADS[answers.workload].description
-    return f"{about[0].upper()}{about[1:]}; compared: {compared}."
-
-
-def _text(value: str) -> str:
-    """Quote a text for TOML; its basic strings are those of JSON."""
-    return json.dumps(value, ensure_ascii=False)
+{compared.lines.replace("{rtts}", times)}"""

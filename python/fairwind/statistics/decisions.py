@@ -35,7 +35,7 @@ within the margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -204,15 +204,6 @@ def _bounds(test: Difference, level: float) -> Margin:
         return math.nan, math.nan
     interval = test.at_level(level)
     return interval.low, interval.high
-
-
-def look_sizes(first: int, most: int) -> Iterator[int]:
-    """Give the numbers of samples at which one looks: `first`, and half as many more each time."""
-    size = first
-    while size < most:
-        yield size
-        size = next_look(size)
-    yield max(first, most)
 
 
 def next_look(size: int) -> int:

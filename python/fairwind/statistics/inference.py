@@ -1,9 +1,8 @@
-"""Estimates of samples with their uncertainty: means, differences, ratios, equivalence."""
+"""Estimates of samples with their uncertainty: means, differences, ratios."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,63 +73,6 @@ def prediction_half_width(values: ArrayLike, level: float = 0.95) -> float:
         return math.nan
     spread = float(sample.std(ddof=1)) * math.sqrt(1 + 1 / sample.size)
     return t_quantile(level, sample.size - 1) * spread
-
-
-def bootstrap_interval(
-    values: ArrayLike,
-    statistic: Callable[[Floats], float],
-    *,
-    seed: int,
-    level: float = 0.95,
-    resamples: int = 2000,
-) -> Interval:
-    """Estimate any statistic with a percentile bootstrap interval.
-
-    Parameters
-    ----------
-    values : float64, shape (samples,)
-        Independent samples.
-    statistic : callable
-        From an array of samples to one number.
-    seed : int
-        Of the generator that draws the resamples; the same seed gives the same interval.
-    resamples : int
-        How many resamples are drawn.
-    """
-    sample = finite(values)
-    if sample.size == 0:
-        return Interval(math.nan, math.nan, math.nan, level, 0)
-    estimate = float(statistic(sample))
-    if sample.size == 1:
-        return Interval(estimate, math.nan, math.nan, level, 1)
-    generator = np.random.default_rng(seed)
-    draws = [
-        float(statistic(sample[generator.integers(0, sample.size, sample.size)]))
-        for _ in range(resamples)
-    ]
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), level, sample.size)
-
-
-def quantiles(values: ArrayLike, probabilities: Sequence[float]) -> Floats:
-    """Give quantiles of a sample (linear between order statistics).
-
-    Parameters
-    ----------
-    values : float64, shape (samples,)
-        NaN are left out.
-    probabilities : sequence of float
-        Each 0 to 1.
-
-    Returns
-    -------
-    float64, shape (len(probabilities),)
-        NaN for an empty sample.
-    """
-    sample = finite(values)
-    if sample.size == 0:
-        return np.full(len(probabilities), math.nan)
-    return np.asarray(np.quantile(sample, probabilities), dtype=np.float64)
 
 
 def finite(values: ArrayLike) -> Floats:
@@ -210,28 +152,6 @@ SAME = 1e-12
 """An interval narrower than this, relative to its estimate, is only rounding."""
 
 
-@dataclass(frozen=True)
-class Equivalence:
-    """Outcome of two one-sided tests whether |B - A| is below a margin (Schuirmann 1987).
-
-    Attributes
-    ----------
-    difference : Difference
-        With the interval at level 1 - 2 alpha, which the test compares with the margin.
-    margin : float
-        In the unit of the samples.
-    p_value : float
-        Of the hypothesis that the difference is at least the margin, either way.
-    is_equivalent : bool
-        Whether that hypothesis is rejected at `alpha`.
-    """
-
-    difference: Difference
-    margin: float
-    p_value: float
-    is_equivalent: bool
-
-
 def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
     """Compare samples pair by pair with Student's t test of their differences.
 
@@ -251,38 +171,8 @@ def welch_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Differe
     first, second = finite(a), finite(b)
     if min(first.size, second.size) < 2:
         return _difference(first, second, math.nan, 0, level, is_paired=False)
-    error_a, error_b = standard_error(first) ** 2, standard_error(second) ** 2
-    total = error_a + error_b
-    if total == 0:
-        freedom = float(first.size + second.size - 2)
-    else:
-        freedom = total**2 / (error_a**2 / (first.size - 1) + error_b**2 / (second.size - 1))
-    return _difference(first, second, math.sqrt(total), freedom, level, is_paired=False)
-
-
-def equivalence(
-    a: ArrayLike, b: ArrayLike, margin: float, *, alpha: float = 0.05, is_paired: bool = True
-) -> Equivalence:
-    """Test whether two samples differ by less than a margin (two one-sided t tests).
-
-    A large p value of `paired_difference` does not show that there is no difference; this does.
-
-    Parameters
-    ----------
-    a, b : float64, shape (samples,)
-    margin : float
-        The largest difference that counts as none, in the unit of the samples, above 0.
-    alpha : float
-        Probability of calling samples equivalent that differ by the margin.
-    is_paired : bool
-        Whether sample i of both belongs together.
-    """
-    if not margin > 0:
-        raise ValueError(f"margin must be above 0, not {margin}")
-    compare = paired_difference if is_paired else welch_difference
-    difference = compare(a, b, 1 - 2 * alpha)
-    p_value = _equivalence_p_value(a, b, margin, is_paired=is_paired)
-    return Equivalence(difference, margin, p_value, p_value < alpha)
+    error, freedom = _independent_error(first, second)
+    return _difference(first, second, error, freedom, level, is_paired=False)
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -305,21 +195,6 @@ def holm(p_values: ArrayLike) -> Floats:
     factors = np.arange(order.size, 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
     return adjusted
-
-
-def _equivalence_p_value(a: ArrayLike, b: ArrayLike, margin: float, *, is_paired: bool) -> float:
-    if is_paired:
-        first, second = complete_pairs(a, b)
-        compare = paired_difference
-    else:
-        first, second = finite(a), finite(b)
-        compare = welch_difference
-    # Each one-sided p value is half the two-sided one of the samples moved by the margin, on the
-    # side towards zero.
-    above, below = compare(first - margin, second), compare(first + margin, second)
-    p_low = above.p_value / 2 if above.estimate > 0 else 1 - above.p_value / 2
-    p_high = below.p_value / 2 if below.estimate < 0 else 1 - below.p_value / 2
-    return float(np.maximum(p_low, p_high))
 
 
 def complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
@@ -444,7 +319,7 @@ def relative_change(
     return replace(interval, low=low, high=high)
 
 
-def _independent_error(a: Floats, b: Floats, ratio: float) -> tuple[float, float]:
+def _independent_error(a: Floats, b: Floats, ratio: float = 1.0) -> tuple[float, float]:
     """Give the standard error of mean(B) - ratio * mean(A), and its degrees of freedom."""
     of_a, of_b = (ratio * standard_error(a)) ** 2, standard_error(b) ** 2
     total = of_a + of_b

@@ -6,20 +6,15 @@ packet, so samples are independent there (Welch). `details` are frames of `contr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from fairwind.results import Results, Verdict
-from fairwind.statistics import (
-    holm,
-    mean_interval,
-    paired_difference,
-    relative_change,
-    welch_difference,
-)
+from fairwind.results.summary import estimate
+from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
 from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
 
 SIGNIFICANCE = 0.05
@@ -87,20 +82,7 @@ def differences_among(
     panels: Sequence[str],
 ) -> pl.DataFrame:
     """Compare variants as `differences` does, among rows of the groups table of one group."""
-    rows = list(_rows(results, groups, measures, mechanisms, panels))
-    p_values = [row["p_value"] for row in rows]
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm(p_values))
-    )
-
-
-def _rows(
-    results: Results,
-    groups: pl.DataFrame,
-    measures: Sequence[str],
-    mechanisms: Sequence[str],
-    panels: Sequence[str],
-) -> Iterator[dict[str, Any]]:
+    rows = []
     ordered = groups.sort("seed", maintain_order=True)
     for key, panel in ordered.group_by(list(panels), maintain_order=True):
         place = dict(zip(panels, key, strict=True))
@@ -109,7 +91,14 @@ def _rows(
             changed = panel.filter(pl.col(VARIANT) == variant)
             for measure in measures:
                 found = compared(results, reference, changed, measure)
-                yield {**place, VARIANT: variant, "measure": measure, **found}
+                rows.append({**place, VARIANT: variant, "measure": measure, **found})
+    return _corrected(rows)
+
+
+def _corrected(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a frame of rows, with their p-values corrected over all of them."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(pl.Series("p_value_holm", holm(frame["p_value"].to_list())))
 
 
 def compared(
@@ -154,14 +143,7 @@ def interval_per_panel(frame: pl.DataFrame, measure: str, panels: Sequence[str])
         The columns of the panels, ``mean``, ``low`` and ``high`` (95 % interval; missing of a
         single row), ``replicates``.
     """
-    rows = []
-    for key, part in frame.group_by(list(panels), maintain_order=True):
-        interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-        rows.append(dict(zip(panels, key, strict=True)) | interval.row())
-    # polars takes NaN for greater than every number.
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.col("low", "high").fill_nan(None)
-    )
+    return estimate(frame, panels, [measure]).frame.drop("measure")
 
 
 def between_groups(
@@ -206,9 +188,7 @@ def between_groups(
                 "pairs": found.samples_a,
             }
         )
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm([row["p_value"] for row in rows]))
-    )
+    return _corrected(rows)
 
 
 @dataclass(frozen=True)
@@ -244,19 +224,15 @@ def contrasted(
     DataFrame
         ``contrast``, ``measure``, and of the difference what `comparisons.differences` has.
     """
-    rows = [
-        {
-            "contrast": contrast.name,
-            "measure": measure,
-            **_contrast_row(results, contrast, measure),
-        }
-        for contrast in contrasts
-        for measure in measures
-    ]
-    p_values = [row["p_value"] for row in rows]
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm(p_values))
-    )
+    rows: list[dict[str, Any]] = []
+    for contrast in contrasts:
+        reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
+        rows += (
+            {"contrast": contrast.name, "measure": name}
+            | compared(results, reference, changed, name)
+            for name in measures
+        )
+    return _corrected(rows)
 
 
 def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
@@ -304,13 +280,6 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _contrast_row(results: Results, contrast: Contrast, measure: str) -> dict[str, float | int]:
-    reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
-    return compared(results, reference, changed, measure)
-
-
 def _side(results: Results, values: Mapping[str, str]) -> pl.DataFrame:
-    rows = results.groups
-    for column, value in values.items():
-        rows = rows.filter(pl.col(column) == value)
-    return rows.sort("seed")
+    conditions = (pl.col(name) == value for name, value in values.items())
+    return results.groups.filter(pl.lit(value=True), *conditions).sort("seed")

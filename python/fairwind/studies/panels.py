@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ class Panels:
 
     def title(self, row: Mapping[str, Any]) -> str:
         """Name the panel that a row is of."""
-        others = self._circumstance([row[name] for name in self.beside])
+        others = _settings_in_words(self.beside, (row[name] for name in self.beside))
         return ", ".join(filter(None, [others, f"N = {row[self.count]}"]))
 
     def sides(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
@@ -77,30 +77,25 @@ class Panels:
 
     def _each(self, own: pl.DataFrame, tell: Callable[[pl.DataFrame], str]) -> str:
         """Describe all settings of the other axes; equal descriptions are merged."""
-        alike: dict[str, list[str]] = {}
-        for circumstance, part in self._parts(own):
-            alike.setdefault(tell(part), []).append(circumstance)
+        alike = _alike(
+            (tell(part), _settings_in_words(self.beside, values))
+            for values, part in self.parts(own)
+        )
         if len(alike) == 1:
             return next(iter(alike))
         return " | ".join(f"({'; '.join(where)}) {text}" for text, where in alike.items())
 
-    def _parts(self, own: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    def parts(self, own: pl.DataFrame) -> Iterable[tuple[tuple[object, ...], pl.DataFrame]]:
+        """Divide rows by the settings of the other axes."""
         if not self.beside:
-            yield "", own
-            return
-        for values, part in own.group_by(list(self.beside), maintain_order=True):
-            yield self._circumstance(list(values)), part
-
-    def _circumstance(self, values: list[Any]) -> str:
-        named = zip(self.beside, values, strict=True)
-        return ", ".join(setting_in_words(name, value) for name, value in named)
+            return [((), own)]
+        return own.group_by(list(self.beside), maintain_order=True)
 
     def _sides_of(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
-        found = {side: counts_where(own, when, self.count) for side, when in sides.items()}
         parts = [
             f"{side} {panels_in_words(counts, self._counts(own))}"
-            for side, counts in found.items()
-            if counts
+            for side, when in sides.items()
+            if (counts := self._counts(own.filter(when)))
         ]
         return ", ".join(parts) or "neither for any N"
 
@@ -109,9 +104,8 @@ class Panels:
         for side, (when, descending) in sides.items():
             rows = own.filter(when).sort("relative_ratio", descending=descending)
             if rows.height:
-                counts = counts_where(own, when, self.count)
                 best = rows.row(0, named=True)
-                where = panels_in_words(counts, self._counts(own))
+                where = panels_in_words(self._counts(rows), self._counts(own))
                 parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
         return ", ".join(parts) or "not changed significantly for any N"
 
@@ -120,10 +114,24 @@ class Panels:
         return counts
 
 
-def setting_in_words(column: str, value: Any) -> str:  # noqa: ANN401 - of any axis
-    """Name a setting of an axis: ``5 greedy`` for a count, ``early_retrans 3`` otherwise."""
+def setting_in_words(column: str, value: object) -> str:
+    """Name a setting of an axis: ``5 greedy`` for a count, variants alone, or ``rtt 3 ms``."""
+    if column == VARIANT:
+        return str(value)
     counted = re.fullmatch(r"flows_(\w+)_count", column)
     return f"{value} {counted[1]}" if counted else f"{column} {value}"
+
+
+def _settings_in_words(columns: Iterable[str], values: Iterable[object]) -> str:
+    return ", ".join(map(setting_in_words, columns, values))
+
+
+def _alike(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Collect what has the same text."""
+    alike: dict[str, list[str]] = {}
+    for text, name in pairs:
+        alike.setdefault(text, []).append(name)
+    return alike
 
 
 def largest_difference(details: pl.DataFrame, panels: Panels) -> str:
@@ -225,16 +233,16 @@ def where_it_holds(
         Such as ``It holds for mFR at every N, for LT and LT+mFR at N <= 32; it fails for LT and
         LT+mFR at N >= 64.``
     """
+    rows = [("", details)]
+    if by is not None:
+        rows = [(str(name), own) for (name,), own in details.group_by(by, maintain_order=True)]
     parts = []
     for opening, when in cases.items():
-        alike: dict[str, list[str]] = {}
-        for name, own in _told_apart(details, by):
-            if place := _place(own, panels, when):
-                alike.setdefault(place, []).append(name)
+        alike = _alike((_place(own, panels, when), name) for name, own in rows)
+        alike.pop("", None)
         if alike:
-            every = details[by].n_unique() if by else 1
             text = (
-                place if len(names) == every else f"{preposition} {listed(names)} {place}"
+                place if len(names) == len(rows) else f"{preposition} {listed(names)} {place}"
                 for place, names in alike.items()
             )
             parts.append(f"{opening} {', '.join(text)}")
@@ -285,40 +293,23 @@ def sentence(parts: Sequence[str]) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _told_apart(details: pl.DataFrame, by: str | None) -> list[tuple[str, pl.DataFrame]]:
-    if by is None:
-        return [("", details)]
-    groups = details.group_by(by, maintain_order=True)
-    return [(str(name), own) for (name,), own in groups]
-
-
 def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
     """Name the panels in which something is so; nothing where it is in none."""
     every = own[panels.count].unique().sort().to_list()
     found: dict[tuple[object, ...], str] = {}
-    for values, part in _circumstances(own, panels):
+    for values, part in panels.parts(own):
         counts = part.filter(when)[panels.count].unique().to_list()
         found[values] = f"at {panels_in_words(counts, every)}" if counts else ""
     axes = list(panels.beside)
     for axis in panels.beside:
         axes, found = _without(axis, axes, found)
-    where: dict[str, list[str]] = {}
-    for values, place in found.items():
-        if place:
-            named = (setting_in_words(*pair) for pair in zip(axes, values, strict=True))
-            where.setdefault(place, []).append(", ".join(named))
+    where = _alike(
+        (place, _settings_in_words(axes, values)) for values, place in found.items() if place
+    )
     text = (
         place if not axes else f"{place} ({'; '.join(names)})" for place, names in where.items()
     )
     return listed(list(text))
-
-
-def _circumstances(
-    own: pl.DataFrame, panels: Panels
-) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
-    if not panels.beside:
-        return [((), own)]
-    return list(own.group_by(list(panels.beside), maintain_order=True))
 
 
 def _without(
@@ -337,12 +328,6 @@ def circumstances(results: Results, count: str) -> tuple[str, ...]:
     """Give the columns of the axes beside the number of streams and the variant."""
     columns = [axis.column for axis in results.manifest.plan.axes]
     return tuple(column for column in columns if column not in (count, VARIANT))
-
-
-def counts_where(frame: pl.DataFrame, condition: pl.Expr, count: str = COUNT) -> list[int]:
-    """Give the stream counts of the rows in which a condition holds."""
-    counts: list[int] = frame.filter(condition)[count].unique().sort().to_list()
-    return counts
 
 
 PER_CENT = 100.0
@@ -404,11 +389,5 @@ def measure_by_variant(
 
 def with_panel(frame: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
     """Add ``panel``: the settings that tell a row's panel from others, in words."""
-    names = [
-        ", ".join(
-            str(value) if name == VARIANT else setting_in_words(name, value)
-            for name, value in zip(columns, values, strict=True)
-        )
-        for values in frame.select(columns).iter_rows()
-    ]
+    names = [_settings_in_words(columns, values) for values in frame.select(columns).iter_rows()]
     return frame.with_columns(pl.Series("panel", names, pl.String))

@@ -99,9 +99,9 @@ def group_of(experiment: dict[str, Any], name: str) -> dict[str, Any]:
     FairwindError
         If it has none of this name.
     """
-    for group in experiment["flows"]:
-        if group["name"] == name:
-            found: dict[str, Any] = group
-            return found
-    known = ", ".join(group["name"] for group in experiment["flows"])
-    raise FairwindError(f"the experiment has no group of flows {name!r}", f"its groups: {known}")
+    groups: dict[str, dict[str, Any]] = {group["name"]: group for group in experiment["flows"]}
+    if name not in groups:
+        raise FairwindError(
+            f"the experiment has no group of flows {name!r}", f"its groups: {', '.join(groups)}"
+        )
+    return groups[name]

@@ -4,7 +4,7 @@ use fairwind_scenario::{Document, json_schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 10] = [
     ("thin-against-greedy.toml", include_str!("../../../../examples/thin-against-greedy.toml")),
     ("greedy-alone.toml", include_str!("../../../../examples/greedy-alone.toml")),
     ("parking-lot.toml", include_str!("../../../../examples/parking-lot.toml")),
@@ -12,6 +12,9 @@ const EXAMPLES: [(&str, &str); 7] = [
     ("thin-behind-queues.toml", include_str!("../../../../examples/thin-behind-queues.toml")),
     ("web-against-greedy.toml", include_str!("../../../../examples/web-against-greedy.toml")),
     ("repeated-transfers.toml", include_str!("../../../../examples/repeated-transfers.toml")),
+    ("game-server.toml", include_str!("../../../../examples/game-server.toml")),
+    ("beside-cubic.toml", include_str!("../../../../examples/beside-cubic.toml")),
+    ("satellite-upload.toml", include_str!("../../../../examples/satellite-upload.toml")),
 ];
 
 #[test]

@@ -42,6 +42,19 @@ impl Simulation {
         self.schedule(id.connection(), now);
     }
 
+    /// Sends what the endpoint has to send before its application answers: a kernel acknowledges at once, so that the
+    /// acknowledgment does not travel with the answer (Linux `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`).
+    #[cold]
+    fn acknowledge(&mut self, id: EndId, now: Instant) {
+        loop {
+            let segment = self.network.reserve().segment_mut();
+            if !self.ends[id.index()].endpoint.poll_segment_into(now, segment) {
+                return;
+            }
+            self.delay_or_transmit(id, now);
+        }
+    }
+
     /// The application reads what has arrived in order.
     #[inline]
     fn read(&mut self, id: EndId, now: Instant) {
@@ -58,6 +71,10 @@ impl Simulation {
         self.collector.observe(now, Observation::Read { flow, end_offset });
         if let Some((flow, asked)) = answered {
             self.collector.observe(now, Observation::Answered { flow, asked });
+        }
+        let end = &self.ends[id.index()];
+        if end.writer.is_some() && end.endpoint.is_ack_due() {
+            self.acknowledge(id, now);
         }
     }
 

@@ -272,6 +272,9 @@ impl Connection {
         inquired_bytes: u32 = receiver.inquired_bytes(),
         /// Segments that were not taken.
         refused_segments: RefusedSegments = receiver.refused(),
+        /// Whether an acknowledgment is to be sent at once.
+        #[inline]
+        is_ack_due: bool = receiver.ack_policy().is_due(),
         /// Whether the urgent byte is next (`SIOCATMARK`).
         is_at_mark: bool = receiver.is_at_mark(),
         /// Bytes written and not sent yet.

@@ -41,19 +41,15 @@ def two_root_window(start_up: StartUp, time_s: Floats) -> Floats:
 
 def slide_volume(start_up: StartUp, time_s: Floats) -> Floats:
     """Give the volume as the source has it, segments: ``W0 [(2+x) rho e^(s2 t)/(x(x-y)) - 1]``."""
-    _, x = approximate_roots(start_up.loop_gain)
-    scale = _factor(start_up) * start_up.delay_ratio / x
-    volume = scale * _exp(growth_rate(start_up) * time_s)
+    volume = _volume_scale(start_up) * _exp(growth_rate(start_up) * time_s)
     return np.where(time_s >= 0, volume - start_up.initial_window_segments, 0.0)
 
 
 def strict_volume(start_up: StartUp, time_s: Floats) -> Floats:
     """Give the integral of the dominant root from time 0, segments."""
-    time = np.where(time_s >= 0, time_s, 0.0)
-    _, x = approximate_roots(start_up.loop_gain)
-    scale = _factor(start_up) * start_up.delay_ratio / x
+    grown = growth_rate(start_up) * np.where(time_s >= 0, time_s, 0.0)
     with np.errstate(over="ignore"):
-        return np.asarray(scale * np.expm1(growth_rate(start_up) * time), dtype=np.float64)
+        return np.asarray(_volume_scale(start_up) * np.expm1(grown), dtype=np.float64)
 
 
 def two_root_volume(start_up: StartUp, time_s: Floats) -> Floats:
@@ -80,23 +76,26 @@ def slide_time(start_up: StartUp, volume_segments: Floats) -> Floats:
 
     ``D(N) = ln[(N + W0) / W0 * x (x - y) / (rho (2 + x))] / s2``.
     """
-    _, x = approximate_roots(start_up.loop_gain)
-    scale = _factor(start_up) * start_up.delay_ratio / x
-    reached = (volume_segments + start_up.initial_window_segments) / scale
+    reached = (volume_segments + start_up.initial_window_segments) / _volume_scale(start_up)
     return np.asarray(np.log(np.maximum(reached, 1.0)) / growth_rate(start_up), dtype=np.float64)
 
 
 def strict_time(start_up: StartUp, volume_segments: Floats) -> Floats:
     """Give when the dominant root's integral from time 0 reaches a volume, seconds."""
-    _, x = approximate_roots(start_up.loop_gain)
-    scale = _factor(start_up) * start_up.delay_ratio / x
-    return np.asarray(np.log1p(volume_segments / scale) / growth_rate(start_up), dtype=np.float64)
+    grown = np.log1p(volume_segments / _volume_scale(start_up))
+    return np.asarray(grown / growth_rate(start_up), dtype=np.float64)
 
 
 def growth_rate(start_up: StartUp) -> Floats:
     """Give the rate of growth s2, 1/s."""
     _, x = approximate_roots(start_up.loop_gain)
     return x / start_up.feedback_delay_s
+
+
+def _volume_scale(start_up: StartUp) -> Floats:
+    """Give the factor of exp(s2 t) in the volume by the dominant root, segments."""
+    _, x = approximate_roots(start_up.loop_gain)
+    return _factor(start_up) * start_up.delay_ratio / x
 
 
 def _factor(start_up: StartUp) -> Floats:

@@ -81,13 +81,8 @@ class StartUp:
         multiplier: ArrayLike = 1.0,
     ) -> None:
         """Check, and keep arrays."""
-        given = (
-            rtt_s,
-            feedback_delay_s,
-            rate_segments_per_second,
-            initial_window_segments,
-            multiplier,
-        )
+        path = (rtt_s, feedback_delay_s, rate_segments_per_second)
+        given = (*path, initial_window_segments, multiplier)
         for name, values in zip(HINTS, given, strict=True):
             object.__setattr__(self, name, positive(name, values, HINTS[name]))
         self._check()
@@ -124,13 +119,8 @@ class StartUp:
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Give the fields in their order, as arrays of one shape."""
-        rtt, feedback, rate, window, multiplier = np.broadcast_arrays(
-            self.rtt_s,
-            self.feedback_delay_s,
-            self.rate_segments_per_second,
-            self.initial_window_segments,
-            self.multiplier,
-        )
+        given = (getattr(self, name) for name in HINTS)
+        rtt, feedback, rate, window, multiplier = np.broadcast_arrays(*given)
         return rtt, feedback, rate, window, multiplier
 
     @property
@@ -150,13 +140,8 @@ class StartUp:
 
     def with_multiplier(self, multiplier: ArrayLike) -> StartUp:
         """Give the same start-up with another multiplier k."""
-        return StartUp(
-            self.rtt_s,
-            self.feedback_delay_s,
-            self.rate_segments_per_second,
-            self.initial_window_segments,
-            multiplier,
-        )
+        path = (self.rtt_s, self.feedback_delay_s, self.rate_segments_per_second)
+        return StartUp(*path, self.initial_window_segments, multiplier)
 
     def with_constant_allocation(self) -> StartUp:
         """Give the same start-up over the same capacity held ready (rho = 1, k = 1)."""

@@ -37,16 +37,8 @@ def link_table(link: DemandAssignedLink) -> pl.DataFrame:
         ("allocation_delay_s", link.allocation_delay_s, "mean wait for capacity"),
         ("feedback_delay_s", link.feedback_delay_s, "feedback delay: round trip and wait together"),
         ("delay_ratio", link.delay_ratio, "feedback delay over round trip"),
-        (
-            "rate_segments_per_second",
-            link.rate_segments_per_second,
-            "rate of the full link",
-        ),
-        (
-            "capacity_bits_per_second",
-            link.capacity_bits_per_second,
-            "capacity of all slots",
-        ),
+        ("rate_segments_per_second", link.rate_segments_per_second, "rate of the full link"),
+        ("capacity_bits_per_second", link.capacity_bits_per_second, "capacity of all slots"),
         ("slot_bytes", link.slot_bytes, "size of one slot"),
     ]
     return pl.DataFrame(rows, schema=["quantity", "value", "meaning"], orient="row")
@@ -155,19 +147,16 @@ def carried_table(
     initial, k = (axis.ravel() for axis in np.meshgrid(initial_windows, multipliers, indexing="ij"))
     start_up = link.start_up(initial, k)
     constant = start_up.with_constant_allocation()
-
-    def in_bytes(segments: Floats) -> Floats:
-        return segments * link.segment_bytes
-
+    size = link.segment_bytes
     return pl.DataFrame(
         {
             "initial_window_segments": initial,
             "multiplier": k,
             "within_s": np.full(k.shape, within_s),
             "full_from_s": saturation_time_s(start_up),
-            "constant_allocation_bytes": in_bytes(carried_segments(constant, within_s)),
+            "constant_allocation_bytes": size * carried_segments(constant, within_s),
             **{
-                f"{_word(law)}_bytes": in_bytes(carried_segments(start_up, within_s, law))
+                f"{_word(law)}_bytes": size * carried_segments(start_up, within_s, law)
                 for law in Law
             },
         }

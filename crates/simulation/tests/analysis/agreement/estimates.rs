@@ -166,11 +166,19 @@ pub(crate) const USUAL: &[Estimate] = &[
         columns: &["goodput_bits_per_second"],
         bound: Bound::Sum(0.005),
     },
+    // Later by the way back.
     Estimate {
         taps: &[Taps::Sender],
         tables: TOTALS,
         columns: &["finished_s", "completion_time_s"],
-        bound: Bound::Difference(0.1),
+        bound: Bound::Difference(0.2),
+    },
+    // Reported by D-SACK alone, on acknowledgments that may be lost.
+    Estimate {
+        taps: &[Taps::Sender],
+        tables: TOTALS,
+        columns: &["payload_bytes_duplicate"],
+        bound: Bound::Difference(1448.0),
     },
     // At the receiver a flow begins when its first SYN arrives, of which earlier ones may have been lost,
     // and is established when the third packet of the set-up does.

@@ -17,7 +17,7 @@ fn agreements(taps: Taps) -> Agreements {
     let mut agreements = Agreements::default();
     for (name, text) in scenarios() {
         let name = format!("{name} {taps:?}");
-        let simulated = Simulated::run(&name, &text, 3);
+        let simulated = Simulated::run(&name, &text, 8);
         let outcome = simulated.analyse(taps);
         agreements.add(&name, taps, &simulated, &outcome.tables);
         if taps == Taps::Both {
