@@ -1,7 +1,7 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
 use super::layout::{Discipline, VethEnd, VethPair};
-use fairwind_qdisc::{Drr, Filter, Htb, Red, Tbf, tc};
+use fairwind_qdisc::{Htb, Tbf, tc};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub(super) const NEIGHBOURS: [IpAddr; 2] = [
 /// Bytes of an Ethernet header, which disciplines count and our links do not.
 const ETHERNET_HEADER: u32 = 14;
 /// Room for everything.
-const UNLIMITED: u32 = 1_000_000;
+pub(super) const UNLIMITED: u32 = 1_000_000;
 /// Up to this late a packet may leave without its rate being missed.
 const LATENESS: Span = Span::from_micros(200);
 
@@ -74,7 +74,7 @@ fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
         Discipline::None => String::new(),
         &Discipline::Rate { rate: None, ref queue, overhead_bytes, .. } => {
             let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
-            let text = queue_commands(device, "root", 0x10, queue);
+            let text = queue_commands(device, "root", queue);
             text.replacen(
                 " handle 10: ",
                 &format!(" handle 10: stab overhead {overhead} linklayer ethernet "),
@@ -93,7 +93,7 @@ tc class replace dev {device} parent 1: classid 1:1 \
                  htb rate {rate}bit burst {bucket} cburst {bucket} quantum {}
 {}",
                 mtu.get(),
-                queue_commands(device, "parent 1:1", 0x10, queue)
+                queue_commands(device, "parent 1:1", queue)
             )
         }
         &Discipline::Delay { delay, loss, .. } => {
@@ -119,12 +119,10 @@ pub(super) fn bucket(rate: BitRate, packet: ByteCount) -> u64 {
     rate.bytes_in(LATENESS).get().max(packet.get())
 }
 
-/// The commands that put `queue` below `parent` (`root`, `parent 1:1`) of `device`, with this handle; those of its
-/// children have the handles above.
-fn queue_commands(device: &str, parent: &str, handle: u32, queue: &Qdisc) -> String {
-    let mut tree = Tree { device, next_handle: handle, text: String::new() };
-    tree.put(parent, queue);
-    tree.text
+/// The commands that put `queue` below `parent` of `device`, with a handle that is above all of ours.
+fn queue_commands(device: &str, parent: &str, queue: &Qdisc) -> String {
+    let commands = tc::kernel_commands(queue, device, parent, 0x10);
+    commands.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// What of `queue` the kernel does not support, for a sentence; none if it supports everything.
@@ -141,166 +139,12 @@ pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     own.or_else(|| queue.children().into_iter().find_map(unsupported))
 }
 
-/// `tc` commands for a tree of disciplines.
-struct Tree<'a> {
-    device: &'a str,
-    next_handle: u32,
-    text: String,
-}
-
-/// A class or band, and the filters that lead to it.
-type Filtered<'a> = (usize, &'a [Filter]);
-
-impl Tree<'_> {
-    fn put(&mut self, parent: &str, queue: &Qdisc) {
-        let handle = self.next_handle;
-        self.next_handle += 1;
-        let parameters = parameters(queue);
-        let device = self.device;
-        let _ = writeln!(
-            self.text,
-            "tc qdisc replace dev {device} {parent} handle {handle:x}: {parameters}"
-        );
-        match queue {
-            Qdisc::Tbf(Tbf { child: Some(child), .. })
-            | Qdisc::Red(Red { child: Some(child), .. }) => {
-                self.put(&format!("parent {handle:x}:1"), child);
-            }
-            Qdisc::Htb(htb) => self.put_htb(handle, htb),
-            Qdisc::Drr(drr) => self.put_drr(handle, drr),
-            Qdisc::Prio(prio) => {
-                for (index, band) in prio.bands.iter().enumerate() {
-                    self.put(&format!("parent {handle:x}:{:x}", index + 1), band);
-                }
-                let filters = prio.filters.iter();
-                let filters =
-                    filters.map(|(filter, band)| ((*band).into(), std::slice::from_ref(filter)));
-                self.put_filters(handle, filters);
-            }
-            _ => {}
-        }
-    }
-
-    fn put_htb(&mut self, handle: u32, htb: &Htb) {
-        let place = |index: Option<usize>| match index {
-            Some(index) => format!("{handle:x}:{:x}", index + 1),
-            None => format!("{handle:x}:"),
-        };
-        for (index, class) in htb.classes.iter().enumerate() {
-            let _ = writeln!(
-                self.text,
-                "tc class replace dev {} parent {} classid {} htb rate {}bit ceil {}bit burst {} \
-                 cburst {} prio {} quantum {}",
-                self.device,
-                place(class.parent),
-                place(Some(index)),
-                class.rate.as_bits_per_second(),
-                class.ceil.as_bits_per_second(),
-                class.burst_bytes,
-                class.ceil_burst_bytes,
-                class.priority,
-                class.quantum_bytes,
-            );
-            if let Some(child) = &class.child {
-                self.put(&format!("parent {}", place(Some(index))), child);
-            }
-        }
-        let classes = htb.classes.iter().enumerate();
-        self.put_filters(handle, classes.map(|(index, class)| (index, class.filters.as_slice())));
-    }
-
-    fn put_drr(&mut self, handle: u32, drr: &Drr) {
-        for (index, class) in drr.classes.iter().enumerate() {
-            let place = format!("{handle:x}:{:x}", index + 1);
-            let _ = writeln!(
-                self.text,
-                "tc class replace dev {} parent {handle:x}: classid {place} drr quantum {}",
-                self.device, class.quantum_bytes
-            );
-            self.put(&format!("parent {place}"), &class.child);
-        }
-        let rest = [Filter::default()];
-        let classes = drr.classes.iter().enumerate();
-        let (named, others): (Vec<Filtered<'_>>, Vec<Filtered<'_>>) = classes
-            .map(|(index, class)| (index, class.filters.as_slice()))
-            .partition(|(_, filters)| !filters.is_empty());
-        // The kernel drops what no filter takes; with us it is for the class without filters.
-        let others = others.into_iter().map(|(index, _)| (index, &rest[..]));
-        self.put_filters(handle, named.into_iter().chain(others));
-    }
-
-    /// Filters in the order in which they are asked.
-    fn put_filters<'f>(&mut self, handle: u32, filtered: impl Iterator<Item = Filtered<'f>>) {
-        let mut priority = 0;
-        for (index, filters) in filtered {
-            let class = index + 1;
-            for filter in filters {
-                for (protocol, words) in filter_words(filter) {
-                    priority += 1;
-                    let _ = writeln!(
-                        self.text,
-                        "tc filter add dev {} parent {handle:x}: protocol {protocol} prio {priority} \
-                         {words} flowid {handle:x}:{class:x}",
-                        self.device
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// A filter for each protocol: the protocol, and the words of `tc`.
-fn filter_words(filter: &Filter) -> Vec<(&'static str, String)> {
-    if *filter == Filter::default() {
-        return vec![("all", "matchall".to_owned())];
-    }
-    let words = |name: &str, service: &str| {
-        let field = |field: &str, value: Option<u64>, mask: u64| {
-            value.map(|value| format!(" match {name} {field} {value:#x} {mask:#x}"))
-        };
-        let fields = [
-            field("sport", filter.source_port.map(u64::from), 0xffff),
-            field("dport", filter.destination_port.map(u64::from), 0xffff),
-            field("protocol", filter.protocol.map(u64::from), 0xff),
-            field(service, filter.dscp.map(|dscp| u64::from(dscp) << 2), 0xfc),
-        ];
-        format!("u32{}", fields.into_iter().flatten().collect::<String>())
-    };
-    vec![("ip", words("ip", "dsfield")), ("ipv6", words("ip6", "priority"))]
-}
-
-fn parameters(queue: &Qdisc) -> String {
-    match queue {
-        Qdisc::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
-        Qdisc::Htb(htb) => {
-            let default = htb.default_class.map_or(0, |index| index + 1);
-            format!(
-                "htb default {default:x} r2q {} direct_qlen {}",
-                htb.rate_to_quantum, htb.direct_packets
-            )
-        }
-        Qdisc::Tbf(tbf) => {
-            let peak = tbf.peak_rate.map(|rate| {
-                let mtu = tbf.mtu_bytes.unwrap_or(1500);
-                format!(" peakrate {}bit mtu {mtu}", rate.as_bits_per_second())
-            });
-            format!(
-                "tbf rate {}bit burst {} limit {}{}",
-                tbf.rate.as_bits_per_second(),
-                tbf.burst_bytes,
-                tbf.limit_bytes,
-                peak.unwrap_or_default()
-            )
-        }
-        other => tc::discipline(other),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::Discipline;
-    use fairwind_qdisc::{Codel, DrrClass, HtbClass, Prio};
+    use crate::layout::for_kernel;
+    use fairwind_qdisc::{Codel, Drr, DrrClass, Filter, HtbClass, Prio, Red};
     use fairwind_scenario::Qdisc;
     use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
@@ -388,17 +232,17 @@ mod tests {
 
     #[test]
     fn tree_commands_have_unique_handles() {
-        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Htb(htb()));
+        let text = queue_commands("eth0", "root", &Qdisc::Htb(htb()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines,
             [
                 "tc qdisc replace dev eth0 root handle 10: htb default 2 r2q 10 direct_qlen 1000",
-                "tc class replace dev eth0 parent 10: classid 10:1 htb rate 1000000bit ceil 2000000bit \
+                "tc class replace dev eth0 parent 10: classid 10:1 htb rate 1mbit ceil 2mbit \
                  burst 1600 cburst 1700 prio 3 quantum 1500",
-                "tc class replace dev eth0 parent 10:1 classid 10:2 htb rate 1000000bit ceil 2000000bit \
+                "tc class replace dev eth0 parent 10:1 classid 10:2 htb rate 1mbit ceil 2mbit \
                  burst 1600 cburst 1700 prio 3 quantum 1500",
-                "tc qdisc replace dev eth0 parent 10:2 handle 11: tbf rate 1000000bit burst 1520 limit 9000",
+                "tc qdisc replace dev eth0 parent 10:2 handle 11: tbf rate 1mbit burst 1520 limit 9000",
                 "tc qdisc replace dev eth0 parent 11:1 handle 12: pfifo limit 63",
             ]
         );
@@ -423,8 +267,8 @@ mod tests {
     #[test]
     fn classless_disciplines_have_words_of_tc() {
         assert_eq!(
-            parameters(&Qdisc::Codel(Codel::default())),
-            "codel limit 1000 target 5ms interval 100ms noecn"
+            queue_commands("eth0", "root", &Qdisc::Codel(Codel::default())),
+            "tc qdisc replace dev eth0 root handle 10: codel limit 1000 target 5ms interval 100ms noecn\n"
         );
     }
 
@@ -437,21 +281,39 @@ mod tests {
         };
         let port = Filter { destination_port: Some(60_000), ..Filter::default() };
         let drr = Drr { classes: vec![class(Vec::new()), class(vec![port])] };
-        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Drr(drr));
+        let text = queue_commands("eth0", "root", &for_kernel(&Qdisc::Drr(drr), &[]));
         let filters: Vec<&str> = text.lines().filter(|line| line.contains("filter")).collect();
         assert_eq!(
             filters,
             [
-                "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport 0xea60 0xffff flowid 10:2",
-                "tc filter add dev eth0 parent 10: protocol ipv6 prio 2 u32 match ip6 dport 0xea60 0xffff flowid 10:2",
-                "tc filter add dev eth0 parent 10: protocol all prio 3 matchall flowid 10:1",
+                "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport 0xea60 0xffff flowid 10:1",
+                "tc filter add dev eth0 parent 10: protocol ipv6 prio 2 u32 match ip6 dport 0xea60 0xffff flowid 10:1",
+                "tc filter add dev eth0 parent 10: protocol all prio 3 matchall flowid 10:2",
             ]
         );
     }
 
     #[test]
+    fn peak_rate_has_a_second_bucket() {
+        let tbf = |peak_rate, mtu_bytes| {
+            let queue = Qdisc::Tbf(Tbf { peak_rate, mtu_bytes, child: None, ..tbf() });
+            queue_commands("eth0", "root", &for_kernel(&queue, &[]))
+        };
+        let peak = Some(BitRate::from_bits_per_second(2_000_000));
+        assert!(tbf(peak, None).ends_with("limit 9000 peakrate 2mbit mtu 1500\n"));
+        assert!(tbf(peak, Some(1514)).ends_with("limit 9000 peakrate 2mbit mtu 1514\n"));
+        assert!(tbf(None, Some(1514)).ends_with("limit 9000\n"));
+    }
+
+    #[test]
+    fn unlimited_queue_has_room_for_everything() {
+        let text = queue_commands("eth0", "root", &for_kernel(&Qdisc::Unlimited {}, &[]));
+        assert!(text.ends_with("handle 10: pfifo limit 1000000\n"), "{text}");
+    }
+
+    #[test]
     fn bands_of_prio_stand_below_it() {
-        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Prio(Prio::default()));
+        let text = queue_commands("eth0", "root", &Qdisc::Prio(Prio::default()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],

@@ -6,8 +6,9 @@
 //! beside a router: a queue discipline that delayed packets in the router itself would count
 //! them as waiting there. Hosts have nothing but a plain veth to a namespace of ours.
 
+use super::commands::UNLIMITED;
 use fairwind_assembly::FIRST_RECEIVER_PORT;
-use fairwind_qdisc::{Filter, Red, Tbf};
+use fairwind_qdisc::{Filter, Red};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
@@ -101,7 +102,7 @@ impl Layout {
         let rates = links.map(|link| link.map_or(Discipline::None, rate_of));
         let rates = rates.map(|rate| match rate {
             Discipline::Rate { link, rate, queue, overhead_bytes } => {
-                let queue = with_ports(&queue, &experiment.flows);
+                let queue = for_kernel(&queue, &experiment.flows);
                 Discipline::Rate { link, rate, queue, overhead_bytes }
             }
             other => other,
@@ -164,26 +165,37 @@ impl Layout {
     }
 }
 
-/// Filters by group become filters by port: each group has one at its receivers.
-fn with_ports(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
+/// A queue with what the kernel needs beside: filters by group become filters by port, since each group has one at its
+/// receivers; the kernel drops what no filter of a drr takes, which with us is for the classes without filters; a second
+/// bucket belongs to a peak rate.
+pub(super) fn for_kernel(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
     let mut queue = queue.clone();
     let replace = |filters: &mut Vec<Filter>| {
         *filters = filters.drain(..).flat_map(|filter| by_port(filter, groups)).collect();
     };
     match &mut queue {
-        Qdisc::Tbf(Tbf { child: Some(child), .. }) | Qdisc::Red(Red { child: Some(child), .. }) => {
-            **child = with_ports(child, groups);
+        Qdisc::Unlimited {} => queue = Qdisc::Pfifo { limit_packets: UNLIMITED },
+        Qdisc::Tbf(tbf) => {
+            tbf.mtu_bytes = tbf.peak_rate.map(|_| tbf.mtu_bytes.unwrap_or(1500));
+            if let Some(child) = &mut tbf.child {
+                **child = for_kernel(child, groups);
+            }
         }
+        Qdisc::Red(Red { child: Some(child), .. }) => **child = for_kernel(child, groups),
         Qdisc::Htb(htb) => {
             for class in &mut htb.classes {
                 replace(&mut class.filters);
-                class.child = class.child.take().map(|child| with_ports(&child, groups));
+                class.child = class.child.take().map(|child| for_kernel(&child, groups));
             }
         }
         Qdisc::Drr(drr) => {
+            drr.classes.sort_by_key(|class| class.filters.is_empty());
             for class in &mut drr.classes {
+                if class.filters.is_empty() {
+                    class.filters.push(Filter::default());
+                }
                 replace(&mut class.filters);
-                class.child = with_ports(&class.child, groups);
+                class.child = for_kernel(&class.child, groups);
             }
         }
         Qdisc::Prio(prio) => {
@@ -193,7 +205,7 @@ fn with_ports(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
             };
             prio.filters = filters.flat_map(by_port).collect();
             for band in &mut prio.bands {
-                *band = with_ports(band, groups);
+                *band = for_kernel(band, groups);
             }
         }
         _ => {}

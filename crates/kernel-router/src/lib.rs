@@ -52,13 +52,13 @@ pub enum KernelRouterError {
     #[error("{}", self.sentence())]
     Missing {
         /// The part.
-        part: &'static str,
+        part: String,
         /// Its purpose.
         purpose: &'static str,
         /// The module that it comes with.
-        module: &'static str,
+        module: String,
         /// Its name in the kernel configuration.
-        option: &'static str,
+        option: String,
         /// An alternative for the scenario, with a comma before it; or nothing.
         instead: &'static str,
     },

@@ -56,7 +56,7 @@ impl Namespace {
 }
 
 /// A thread's namespace changes for good, so it is one for the purpose.
-fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
+pub(super) fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(happening);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -35,7 +35,7 @@ pub(crate) mod words;
 
 pub use disciplines::supported_alternative;
 pub use netem::{Netem, parse_netem};
-pub use print::{commands, discipline};
+pub use print::{commands, kernel_commands};
 pub use words::{TcError, nearest, suggestion};
 
 use crate::Qdisc;
