@@ -121,8 +121,7 @@ pub(super) fn bucket(rate: BitRate, packet: ByteCount) -> u64 {
 
 /// The commands that put `queue` below `parent` of `device`, with a handle that is above all of ours.
 fn queue_commands(device: &str, parent: &str, queue: &Qdisc) -> String {
-    let commands = tc::kernel_commands(queue, device, parent, 0x10);
-    commands.iter().map(|line| format!("{line}\n")).collect()
+    tc::kernel_commands(queue, device, parent, 0x10).join("\n") + "\n"
 }
 
 /// What of `queue` the kernel does not support, for a sentence; none if it supports everything.

@@ -17,9 +17,9 @@
 //! | `layout` | namespaces, veth pairs and disciplines of a network |
 //! | `requirements` | features that the kernel must have, and differences from our router |
 //! | `commands` | commands of `ip` and `tc` |
-//! | `path`, `namespace` | the network at work, in its namespaces |
+//! | `path` | the network at work, in its namespaces |
 //! | `observer` | observations of packets, and counts of missed ones |
-//! | `sockets`, `ledger`, `header` | packets seen by packet sockets, and what that says about queues |
+//! | `sockets`, `ledger` | packets seen by packet sockets, and what that says about queues |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -27,10 +27,8 @@
 )]
 
 mod commands;
-mod header;
 mod layout;
 mod ledger;
-mod namespace;
 mod observer;
 mod path;
 mod requirements;

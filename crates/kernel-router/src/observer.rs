@@ -13,7 +13,7 @@ use fairwind_assembly::{QueueMap, Sink as _};
 use fairwind_bpf::{PacketEvent, PacketEventKind};
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
-use fairwind_measure::{DropReason, Dropped, Lateness, Observation, QueueId};
+use fairwind_measure::{DropReason, Dropped, Lateness, Observation};
 use fairwind_network::LinkId;
 use fairwind_recorder::{MeasuredPacket, ObservationPoint, ObservationWriter};
 use fairwind_router::{FlowTable, RouterControl};
@@ -137,32 +137,53 @@ impl EventTranslator {
         event: &PacketEvent,
     ) {
         let Some(spot) = points.get(event.place).copied() else { return };
-        if matches!(spot, WatchPoint::Host(_)) {
-            self.tally.on_packet(clock);
-        }
-        let at = control.time_of(clock);
         let (measured, wire_bytes) = flows.identify(event.head()).unzip();
-        let wire_bytes = wire_bytes.unwrap_or(0);
-        match (spot, measured) {
-            (WatchPoint::Host(_), measured) => {
+        let (measured, wire_bytes) = (measured.as_ref(), wire_bytes.unwrap_or(0));
+        let (link, reason) = match spot {
+            WatchPoint::Host => {
                 let point = match event.kind {
                     PacketEventKind::Arrives => ObservationPoint::Departure,
                     PacketEventKind::Leaves => ObservationPoint::Arrival,
                     _ => return,
                 };
-                self.at_border(at, point, measured.as_ref(), wire_bytes, event.head());
+                let head = event.head();
+                let event = PathEvent::Border { point, measured, wire_bytes, head };
+                return self.on_path_event(control, clock, event);
             }
-            (WatchPoint::Queue(link), Some(measured)) => {
-                self.at_queue(at, event, (link, DropReason::QueueFull), &measured, wire_bytes);
+            WatchPoint::Queue(link) => (link, DropReason::QueueFull),
+            WatchPoint::Loss(link) => (link, DropReason::LinkLoss),
+        };
+        let Some(measured) = measured else { return };
+        let at = control.time_of(clock);
+        let key = (event.place, event.packet);
+        let (event, backlog) = match event.kind {
+            PacketEventKind::Enqueued => {
+                self.waiting.insert(key, at);
+                (QueueEvent::Accepted, Some(self.backlog_before(event, link, wire_bytes)))
             }
-            (WatchPoint::Loss(link), Some(measured)) => {
-                self.at_queue(at, event, (link, DropReason::LinkLoss), &measured, wire_bytes);
+            PacketEventKind::Dequeued => {
+                // Packets that were queued before the watch began belong to no flow.
+                let Some(since) = self.waiting.remove(&key) else { return };
+                let waited = at.saturating_since(since);
+                (QueueEvent::Left { waited, is_marked: false }, None)
             }
-            (_, None) => {}
-        }
+            PacketEventKind::Dropped => (QueueEvent::Refused, None),
+            PacketEventKind::Leaves | PacketEventKind::Arrives => return,
+        };
+        let event = PathEvent::Queue { link, event, measured, wire_bytes, backlog, reason };
+        self.on_path_event(control, clock, event);
     }
 
-    /// An event that packet sockets have seen.
+    /// Packets and bytes that waited before a packet was put into the queue.
+    fn backlog_before(&self, event: &PacketEvent, link: LinkId, wire_bytes: u32) -> (u32, u32) {
+        let packets = event.backlog_packets.saturating_sub(1);
+        // The kernel counts what packets cost, and this one already.
+        let overhead = self.overhead_bytes.get(link.index()).copied().unwrap_or(0);
+        let costs = event.backlog_bytes.saturating_sub(wire_bytes + overhead);
+        (packets, costs.saturating_sub(overhead.saturating_mul(packets)))
+    }
+
+    /// An event that packet sockets have seen, or programs.
     fn on_path_event(&mut self, control: &RouterControl, clock: Instant, event: PathEvent<'_>) {
         let at = control.time_of(clock);
         match event {
@@ -185,10 +206,10 @@ impl EventTranslator {
                         wire_bytes,
                         reason,
                         waited,
-                        backlog: (reason != DropReason::LinkLoss).then_some(backlog),
+                        backlog,
                     })
                 };
-                let (backlog_packets, backlog_bytes) = backlog;
+                let (backlog_packets, backlog_bytes) = backlog.unwrap_or_default();
                 let observation = match event {
                     QueueEvent::Accepted => Observation::Enqueued {
                         queue,
@@ -223,64 +244,6 @@ impl EventTranslator {
         if let Some(measured) = measured {
             let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(head.len());
             self.observations.on_packet(at, point, measured, wire_bytes, &head[..there]);
-        }
-    }
-
-    fn at_queue(
-        &mut self,
-        at: Instant,
-        event: &PacketEvent,
-        (link, reason): (LinkId, DropReason),
-        measured: &MeasuredPacket,
-        wire_bytes: u32,
-    ) {
-        let Some(queue) = self.queues.of(link) else { return };
-        let key = (event.place, event.packet);
-        let observation = match event.kind {
-            PacketEventKind::Enqueued => {
-                self.waiting.insert(key, at);
-                self.enqueued(queue, event, link, measured, wire_bytes)
-            }
-            PacketEventKind::Dequeued => {
-                // Packets that were queued before the watch began belong to no flow.
-                let Some(since) = self.waiting.remove(&key) else { return };
-                let sojourn = at.saturating_since(since);
-                Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
-            }
-            PacketEventKind::Dropped => Observation::Dropped(Dropped {
-                flow: measured.flow,
-                direction: measured.direction,
-                queue,
-                payload_bytes: measured.segment.payload_bytes,
-                wire_bytes,
-                reason,
-                waited: None,
-                backlog: None,
-            }),
-            PacketEventKind::Leaves | PacketEventKind::Arrives => return,
-        };
-        self.observations.observe(at, observation);
-    }
-
-    fn enqueued(
-        &self,
-        queue: QueueId,
-        event: &PacketEvent,
-        link: LinkId,
-        measured: &MeasuredPacket,
-        wire_bytes: u32,
-    ) -> Observation<'static> {
-        let backlog_packets = event.backlog_packets.saturating_sub(1);
-        // The kernel counts what packets cost, and this one already.
-        let overhead = self.overhead_bytes.get(link.index()).copied().unwrap_or(0);
-        let costs = event.backlog_bytes.saturating_sub(wire_bytes + overhead);
-        let backlog_bytes = costs.saturating_sub(overhead.saturating_mul(backlog_packets));
-        Observation::Enqueued {
-            queue,
-            flow: measured.flow,
-            wire_bytes,
-            backlog_packets,
-            backlog_bytes,
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Running network of an experiment, in namespaces that live as long as their descriptors are open.
 
 use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
-use super::namespace::Namespace;
 use super::sockets::{SocketPoint, SocketWatch, WatchedNamespace};
 use super::{KernelRouterError, commands, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
 use fairwind_kernel_settings::Note;
 use fairwind_linux as linux;
-use fairwind_linux::{KernelError, RunName, shell_checked as shell};
+use fairwind_linux::{HeldNamespace, KernelError, RunName, shell_checked as shell};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
 use fairwind_units::{ByteCount, Ratio};
@@ -27,7 +26,7 @@ pub enum PathWatch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchPoint {
     /// The veth of a host: what arrives there, the host has sent, and what leaves there reaches it.
-    Host(NodeId),
+    Host,
     /// The queue of a link.
     Queue(LinkId),
     /// Where a link loses packets.
@@ -67,7 +66,7 @@ impl KernelPlan {
         let make = |place: &LayoutNode| match place {
             LayoutNode::Host { .. } => Ok(None),
             LayoutNode::Middle { name } => {
-                Namespace::make(&run.of(name), commands::FORWARDING).map(Some)
+                HeldNamespace::make(&run.of(name), commands::FORWARDING).map(Some)
             }
         };
         let middles = self.layout.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
@@ -88,11 +87,11 @@ pub struct KernelPath {
     layout: Layout,
     mtu: ByteCount,
     /// By place; `None` for hosts.
-    middles: Vec<Option<Namespace>>,
+    middles: Vec<Option<HeldNamespace>>,
 }
 
 impl KernelPath {
-    fn middle_of(&self, end: &VethEnd) -> Option<&Namespace> {
+    fn middle_of(&self, end: &VethEnd) -> Option<&HeldNamespace> {
         self.middles[end.place].as_ref()
     }
 
@@ -153,29 +152,32 @@ impl KernelPath {
         }
     }
 
+    /// Ends of veths in the middle that somebody has to watch.
+    fn watched(&self) -> impl Iterator<Item = (&HeldNamespace, &VethEnd, WatchPoint)> {
+        let veths = self.layout.veths.iter().map(|veth| &veth.ends);
+        veths.flat_map(|[near, far]| [(near, far), (far, near)]).filter_map(|(end, far)| {
+            let point = match (&self.layout.places[far.place], &end.discipline) {
+                (LayoutNode::Host { .. }, _) => WatchPoint::Host,
+                (_, Discipline::Rate { link, .. }) => WatchPoint::Queue(LinkId::from_index(*link)),
+                (_, Discipline::Delay { link, .. }) => WatchPoint::Loss(LinkId::from_index(*link)),
+                (LayoutNode::Middle { .. }, Discipline::None) => return None,
+            };
+            Some((self.middle_of(end)?, end, point))
+        })
+    }
+
     fn watch_by_programs(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
         let mut places = Vec::new();
         let mut points = Vec::new();
-        for veth in &self.layout.veths {
-            for (side, end) in veth.ends.iter().enumerate() {
-                let Some(middle) = self.middle_of(end) else { continue };
-                let far = &self.layout.places[veth.ends[1 - side].place];
-                let (spot, watched) = match (far, &end.discipline) {
-                    (LayoutNode::Host { node }, _) => {
-                        (WatchPoint::Host(NodeId::from_index(*node)), WatchedEvents::Border)
-                    }
-                    (_, Discipline::Rate { link, .. }) => {
-                        (WatchPoint::Queue(LinkId::from_index(*link)), WatchedEvents::Queue)
-                    }
-                    (_, Discipline::Delay { link, .. }) => {
-                        (WatchPoint::Loss(LinkId::from_index(*link)), WatchedEvents::Drops)
-                    }
-                    (LayoutNode::Middle { .. }, Discipline::None) => continue,
-                };
-                let interface = middle.inside(|| index_of(&end.device))?;
-                places.push(WatchedInterface { namespace: middle.inode, interface, watched });
-                points.push(spot);
-            }
+        for (middle, end, point) in self.watched() {
+            let watched = match point {
+                WatchPoint::Host => WatchedEvents::Border,
+                WatchPoint::Queue(_) => WatchedEvents::Queue,
+                WatchPoint::Loss(_) => WatchedEvents::Drops,
+            };
+            let interface = middle.inside(|| index_of(&end.device))?;
+            places.push(WatchedInterface { namespace: middle.inode, interface, watched });
+            points.push(point);
         }
         Ok((PacketWatch::new(&places)?, points))
     }
@@ -184,36 +186,30 @@ impl KernelPath {
         &self,
         addresses: &[(NodeId, Vec<IpAddr>)],
     ) -> Result<SocketWatch, KernelError> {
-        let mut watched = Vec::new();
-        for (place, middle) in self.middles.iter().enumerate() {
-            let Some(middle) = middle else { continue };
-            let devices = middle.inside(|| self.socket_points(place))?;
-            if !devices.is_empty() {
-                let ways = middle.inside(|| self.ways_from(place, addresses))?;
-                watched.push((middle, WatchedNamespace { devices, ways }));
-            }
-        }
-        SocketWatch::new(watched)
-    }
-
-    /// The watched devices of a namespace, which is that of this thread, by their numbers.
-    fn socket_points(&self, place: usize) -> Result<BTreeMap<u32, SocketPoint>, KernelError> {
-        let mut points = BTreeMap::new();
-        for (veth, side) in self.layout.ends_at(place) {
-            let (end, far) = (&veth.ends[side], &self.layout.places[veth.ends[1 - side].place]);
-            let point = match (far, &end.discipline) {
-                (LayoutNode::Host { .. }, _) => SocketPoint::Host,
-                (_, Discipline::Rate { link, queue, .. }) => {
-                    SocketPoint::queue(LinkId::from_index(*link), queue)
+        let mut devices: BTreeMap<usize, BTreeMap<u32, SocketPoint>> = BTreeMap::new();
+        for (middle, end, point) in self.watched() {
+            let point = match (point, &end.discipline) {
+                (WatchPoint::Host, _) => SocketPoint::Host,
+                (WatchPoint::Queue(link), Discipline::Rate { queue, .. }) => {
+                    SocketPoint::queue(link, queue)
                 }
-                (_, Discipline::Delay { link, loss, .. }) if *loss != Ratio::ZERO => {
-                    SocketPoint::losses(LinkId::from_index(*link))
+                (WatchPoint::Loss(link), Discipline::Delay { loss, .. })
+                    if *loss != Ratio::ZERO =>
+                {
+                    SocketPoint::losses(link)
                 }
                 _ => continue,
             };
-            points.insert(index_of(&end.device)?, point);
+            let interface = middle.inside(|| index_of(&end.device))?;
+            devices.entry(end.place).or_default().insert(interface, point);
         }
-        Ok(points)
+        let mut watched = Vec::new();
+        for (place, devices) in devices {
+            let Some(middle) = &self.middles[place] else { continue };
+            let ways = middle.inside(|| self.ways_from(place, addresses))?;
+            watched.push((middle, WatchedNamespace { devices, ways }));
+        }
+        SocketWatch::new(watched)
     }
 
     /// The devices of a namespace, which is that of this thread, that lead to the hosts with these addresses.
@@ -234,16 +230,8 @@ impl KernelPath {
 
     /// Packets that have passed the hosts' veths in both directions, by their device counters.
     pub(super) fn passed(&self) -> Result<u64, KernelError> {
-        let mut packets = 0;
-        for veth in &self.layout.veths {
-            for (side, end) in veth.ends.iter().enumerate() {
-                let far = &self.layout.places[veth.ends[1 - side].place];
-                if let (Some(middle), LayoutNode::Host { .. }) = (self.middle_of(end), far) {
-                    packets += middle.inside(|| packets_of(&end.device))?;
-                }
-            }
-        }
-        Ok(packets)
+        let hosts = self.watched().filter(|(_, _, point)| *point == WatchPoint::Host);
+        hosts.map(|(middle, end, _)| middle.inside(|| packets_of(&end.device))).sum()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::commands::bucket;
 use super::layout::{Discipline, Layout};
-use super::namespace::in_a_thread;
 use super::{KernelRouterError, commands};
 use fairwind_kernel_settings::Note;
 use fairwind_linux as linux;
@@ -103,7 +102,7 @@ pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
             }
         }
     }
-    in_a_thread(|| {
+    linux::in_a_thread(|| {
         linux::enter_new_network()?;
         needed.iter().try_for_each(|part| try_out(*part))
     })

@@ -5,10 +5,8 @@
 //! out what was dropped.
 
 use super::KernelRouterError;
-use super::header::Header;
-use super::ledger::{DropsAt, Ledger, Order, Place, QueueEvent};
-use super::namespace::Namespace;
-use fairwind_linux::{self as linux, BacklogReader, KernelError, PacketRing};
+use super::ledger::{DropsAt, Header, Ledger, Order, Place, QueueEvent};
+use fairwind_linux::{self as linux, BacklogReader, HeldNamespace, KernelError, PacketRing};
 use fairwind_measure::DropReason;
 use fairwind_network::LinkId;
 use fairwind_recorder::{MeasuredPacket, ObservationPoint};
@@ -40,8 +38,8 @@ pub(super) enum PathEvent<'a> {
         event: QueueEvent,
         measured: &'a MeasuredPacket,
         wire_bytes: u32,
-        /// Packets and bytes that waited before.
-        backlog: (u32, u32),
+        /// Packets and bytes that waited before, as far as that is known.
+        backlog: Option<(u32, u32)>,
         /// What a drop is.
         reason: DropReason,
     },
@@ -190,7 +188,9 @@ enum HeldEvent {
 
 impl SocketWatch {
     /// Begins to watch.
-    pub(super) fn new(watched: Vec<(&Namespace, WatchedNamespace)>) -> Result<Self, KernelError> {
+    pub(super) fn new(
+        watched: Vec<(&HeldNamespace, WatchedNamespace)>,
+    ) -> Result<Self, KernelError> {
         let mut queues = Vec::new();
         let mut namespaces = Vec::new();
         for (namespace, WatchedNamespace { devices, ways }) in watched {
@@ -364,6 +364,7 @@ impl SocketWatch {
                     if let Some(measured) = packet.measured.as_ref().filter(|_| is_reported) {
                         let (link, wire_bytes) = (queue.link, packet.wire_bytes);
                         let reason = queue.reason(backlog, wire_bytes);
+                        let backlog = queue.queue.as_ref().map(|_| backlog);
                         let event =
                             PathEvent::Queue { link, event, measured, wire_bytes, backlog, reason };
                         each(at, event);

@@ -40,9 +40,9 @@ pub use instance::{
     redirect_standard_streams, seed_random_numbers,
 };
 pub use namespace::{
-    NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,
-    enter_new_network, enter_new_network_and_mounts, parameter_path, read_text, remove_name, shell,
-    shell_checked,
+    HeldNamespace, NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace,
+    enter_network, enter_new_network, enter_new_network_and_mounts, in_a_thread, parameter_path,
+    read_text, remove_name, shell, shell_checked,
 };
 pub use packet_ring::{PacketRing, RingPacket};
 pub use process::{

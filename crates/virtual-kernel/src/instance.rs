@@ -1,12 +1,12 @@
 //! One kernel in virtual time: a process of User-Mode Linux, from its command line to its end.
 
-use crate::common::{FOLDER_VARIABLE, PATH, SEED_VARIABLE};
 use crate::console::Console;
 use crate::program_output::ProgramOutput;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
     VersionedTask,
 };
+use crate::task::{FOLDER_VARIABLE, PATH, SEED_VARIABLE};
 use fairwind_assembly::Control;
 use fairwind_linux::{self as linux, KernelError, Processor, Reaper, RunName};
 use fairwind_scenario::Experiment;

@@ -3,14 +3,14 @@
 //! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
 //! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
 
-use crate::common::{
-    FOLDER_VARIABLE, HOST_ARGUMENT, REPORT_INTERVAL, SEED_VARIABLE, capture_files, experiment,
-    host_command,
-};
 use crate::program;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
     ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
+};
+use crate::task::{
+    FOLDER_VARIABLE, HOST_ARGUMENT, REPORT_INTERVAL, SEED_VARIABLE, capture_files, experiment,
+    host_command,
 };
 use fairwind_assembly::Control;
 use fairwind_hosts as hosts;
