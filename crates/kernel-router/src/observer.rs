@@ -15,7 +15,7 @@ use fairwind_linux as linux;
 use fairwind_linux::KernelError;
 use fairwind_measure::{DropReason, Dropped, Lateness, Observation};
 use fairwind_network::LinkId;
-use fairwind_recorder::{MeasuredPacket, ObservationPoint, ObservationWriter};
+use fairwind_recorder::{ObservationPoint, ObservationWriter};
 use fairwind_router::{FlowTable, RouterControl};
 use fairwind_units::{Instant, Span};
 use std::collections::HashMap;
@@ -189,7 +189,14 @@ impl EventTranslator {
         match event {
             PathEvent::Border { point, measured, wire_bytes, head } => {
                 self.tally.on_packet(clock);
-                self.at_border(at, point, measured, wire_bytes, head);
+                if point == ObservationPoint::Departure {
+                    self.lateness.packets.taken += 1;
+                    self.lateness.packets.unmeasured += u64::from(measured.is_none());
+                }
+                if let Some(measured) = measured {
+                    let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(head.len());
+                    self.observations.on_packet(at, point, measured, wire_bytes, &head[..there]);
+                }
             }
             PathEvent::Queue { link, event, measured, wire_bytes, backlog, reason } => {
                 let Some(queue) = self.queues.of(link) else { return };
@@ -226,24 +233,6 @@ impl EventTranslator {
                 };
                 self.observations.observe(at, observation);
             }
-        }
-    }
-
-    fn at_border(
-        &mut self,
-        at: Instant,
-        point: ObservationPoint,
-        measured: Option<&MeasuredPacket>,
-        wire_bytes: u32,
-        head: &[u8],
-    ) {
-        if point == ObservationPoint::Departure {
-            self.lateness.packets.taken += 1;
-            self.lateness.packets.unmeasured += u64::from(measured.is_none());
-        }
-        if let Some(measured) = measured {
-            let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(head.len());
-            self.observations.on_packet(at, point, measured, wire_bytes, &head[..there]);
         }
     }
 }

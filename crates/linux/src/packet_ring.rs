@@ -63,21 +63,13 @@ impl PacketRing {
         let sizes = sizes.map(|size| u32::try_from(size).unwrap_or(0).to_ne_bytes());
         set(&socket, libc::PACKET_RX_RING, sizes.as_flattened())?;
         let memory = map(&socket)?;
-        let ring = Self { socket, memory, next: 0, missed: 0 };
-        ring.bind()?;
-        Ok(ring)
-    }
-
-    fn bind(&self) -> Result<(), KernelError> {
-        // SAFETY: all zero is a valid `sockaddr_ll`; interface 0 stands for all.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
-        address.sll_protocol = eth::ALL.as_raw().get().try_into().unwrap_or(0);
-        let length = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);
-        let descriptor = self.socket.as_raw_fd();
-        // SAFETY: the address lives over the call, and its length is its type's.
-        let bound = unsafe { libc::bind(descriptor, (&raw const address).cast(), length) };
-        checked("watch a namespace", Raw::of(i64::from(bound)).result()).map(|_| ())
+        // A `struct sockaddr_ll` of all protocols; interface 0 stands for all.
+        let family = u16::try_from(libc::AF_PACKET).unwrap_or(0).to_ne_bytes();
+        let protocol = u16::try_from(eth::ALL.as_raw().get()).unwrap_or(0).to_ne_bytes();
+        let address = [&family[..], &protocol, &[0; size_of::<libc::sockaddr_ll>() - 4]].concat();
+        let bound = crate::bind(socket.as_raw_fd(), &address);
+        checked("watch a namespace", bound.result())?;
+        Ok(Self { socket, memory, next: 0, missed: 0 })
     }
 
     /// Hands out the packets that have passed, in the order in which the kernel saw them.

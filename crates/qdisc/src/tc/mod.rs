@@ -33,6 +33,7 @@ mod print;
 mod syntax;
 pub(crate) mod words;
 
+pub(crate) use disciplines::KINDS;
 pub use disciplines::supported_alternative;
 pub use netem::{Netem, parse_netem};
 pub use print::{commands, kernel_commands};
