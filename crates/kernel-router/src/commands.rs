@@ -1,6 +1,6 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
-use super::layout::{Discipline, VethEnd, VethPair};
+use super::layout::{Discipline, UNLIMITED, VethEnd, VethPair};
 use fairwind_qdisc::{Htb, Tbf, tc};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
@@ -16,8 +16,6 @@ pub(super) const NEIGHBOURS: [IpAddr; 2] = [
 ];
 /// Bytes of an Ethernet header, which disciplines count and our links do not.
 const ETHERNET_HEADER: u32 = 14;
-/// Room for everything.
-pub(super) const UNLIMITED: u32 = 1_000_000;
 /// Up to this late a packet may leave without its rate being missed.
 const LATENESS: Span = Span::from_micros(200);
 
@@ -72,23 +70,18 @@ pub(super) fn routes(device: &str, addresses: &[IpAddr]) -> String {
 fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
     match discipline {
         Discipline::None => String::new(),
-        &Discipline::Rate { rate: None, ref queue, overhead_bytes, .. } => {
-            let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
-            let text = queue_commands(device, "root", queue);
-            text.replacen(
-                " handle 10: ",
-                &format!(" handle 10: stab overhead {overhead} linklayer ethernet "),
-                1,
-            )
-        }
-        &Discipline::Rate { rate: Some(rate), ref queue, overhead_bytes, .. } => {
-            let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
-            let rate = rate.as_bits_per_second();
+        &Discipline::Rate { rate, ref queue, overhead_bytes, .. } => {
             // Packets cost what they do on our links, in the rate as in a queue's bytes.
             let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
+            let table = format!("stab overhead {overhead} linklayer ethernet");
+            let Some(rate) = rate else {
+                let text = queue_commands(device, "root", queue);
+                return text.replacen(" handle 10: ", &format!(" handle 10: {table} "), 1);
+            };
+            let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
+            let rate = rate.as_bits_per_second();
             format!(
-                "tc qdisc replace dev {device} root handle 1: \
-                 stab overhead {overhead} linklayer ethernet htb default 1
+                "tc qdisc replace dev {device} root handle 1: {table} htb default 1
 tc class replace dev {device} parent 1: classid 1:1 \
                  htb rate {rate}bit burst {bucket} cburst {bucket} quantum {}
 {}",

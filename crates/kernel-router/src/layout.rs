@@ -6,11 +6,13 @@
 //! beside a router: a queue discipline that delayed packets in the router itself would count
 //! them as waiting there. Hosts have nothing but a plain veth to a namespace of ours.
 
-use super::commands::UNLIMITED;
 use fairwind_assembly::FIRST_RECEIVER_PORT;
 use fairwind_qdisc::{Filter, Red};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
+
+/// Room for everything, in packets.
+pub(super) const UNLIMITED: u32 = 1_000_000;
 
 /// Queue disciplines at an end of a veth, for outgoing packets.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,8 +18,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const ECN: u8 = 0b11;
 /// The code point of a packet that was marked.
 pub(super) const CONGESTION_EXPERIENCED: u8 = 0b11;
-const IPV4_BYTES: usize = 20;
-const IPV6_BYTES: usize = 40;
 
 /// A packet as a router knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,38 +42,36 @@ impl Header {
     }
 
     fn read_v4(head: &[u8]) -> Option<Self> {
-        let fixed: [u8; IPV4_BYTES] = head.get(..IPV4_BYTES)?.try_into().ok()?;
-        let length = usize::from(fixed[0] & 0xf) * 4;
-        let behind = head.get(length..).unwrap_or_default();
-        let mut kept = fixed;
+        let fixed: &[u8; 20] = head.first_chunk()?;
+        let behind = head.get(usize::from(fixed[0] & 0xf) * 4..).unwrap_or_default();
+        let destination = Ipv4Addr::from(*fixed.last_chunk()?);
         // Type of service, time to live, checksum.
-        for place in [1, 8, 10, 11] {
-            kept[place] = 0;
-        }
-        let destination = Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]);
-        Some(Self {
-            destination: destination.into(),
-            flow: hash(&[&fixed[12..], &fixed[9..10], behind.get(..4).unwrap_or_default()]),
-            packet: hash(&[&kept, behind]),
-            ecn: fixed[1] & ECN,
-        })
+        let read = Self::of((*fixed, behind), &[1, 8, 10, 11], 12, fixed[9], destination.into());
+        Some(Self { ecn: fixed[1] & ECN, ..read })
     }
 
     fn read_v6(head: &[u8]) -> Option<Self> {
-        let fixed: [u8; IPV6_BYTES] = head.get(..IPV6_BYTES)?.try_into().ok()?;
-        let behind = &head[IPV6_BYTES..];
-        let mut kept = fixed;
+        let (fixed, behind) = head.split_first_chunk::<40>()?;
+        let destination = Ipv6Addr::from(*fixed.last_chunk()?);
         // Traffic class, with four bits of the flow label, and hop limit.
-        for place in [0, 1, 7] {
-            kept[place] = 0;
+        let read = Self::of((*fixed, behind), &[0, 1, 7], 8, fixed[6], destination.into());
+        Some(Self { ecn: (fixed[1] >> 4) & ECN, ..read })
+    }
+
+    /// What of a header is `changed` by routers counts nowhere; ports stand `behind` its fixed part.
+    fn of<const BYTES: usize>(
+        (mut fixed, behind): ([u8; BYTES], &[u8]),
+        changed: &[usize],
+        addresses: usize,
+        protocol: u8,
+        destination: IpAddr,
+    ) -> Self {
+        let ports = behind.get(..4).unwrap_or_default();
+        let flow = hash(&[&fixed[addresses..], &[protocol], ports]);
+        for place in changed {
+            fixed[*place] = 0;
         }
-        let destination: [u8; 16] = fixed[24..].try_into().ok()?;
-        Some(Self {
-            destination: Ipv6Addr::from(destination).into(),
-            flow: hash(&[&fixed[8..], &fixed[6..7], behind.get(..4).unwrap_or_default()]),
-            packet: hash(&[&kept, behind]),
-            ecn: (fixed[1] >> 4) & ECN,
-        })
+        Self { destination, flow, packet: hash(&[&fixed, behind]), ecn: 0 }
     }
 }
 

@@ -237,17 +237,19 @@ impl KernelPath {
 
 fn packets_of(device: &str) -> Result<u64, KernelError> {
     const COUNTERS: &str = "/proc/thread-self/net/dev";
-    let failed = |reason| KernelError::Command { command: format!("read {COUNTERS}"), reason };
-    let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
-    let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
-    packets_in(&text, device).ok_or_else(gone)
+    let command = format!("read {COUNTERS}");
+    let text = std::fs::read_to_string(COUNTERS);
+    let text = text.map_err(|error| KernelError::command(&command, &error))?;
+    packets_in(&text, device).ok_or_else(|| gone(command, device))
 }
 
 fn index_of(device: &str) -> Result<u32, KernelError> {
-    linux::interface_index(device).ok_or_else(|| KernelError::Command {
-        command: format!("look for the device {device}"),
-        reason: "it is gone; the process of its host may have ended".to_owned(),
-    })
+    linux::interface_index(device).ok_or_else(|| gone("look for a device", device))
+}
+
+fn gone(command: impl Into<String>, device: &str) -> KernelError {
+    let reason = format!("{device} is not there; the process of its host may have ended");
+    KernelError::command(command, &reason)
 }
 
 /// Packets that a device has received and sent, from `/proc/net/dev`; `None` if it is not listed.

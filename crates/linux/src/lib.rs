@@ -119,6 +119,13 @@ pub enum KernelError {
     },
 }
 
+impl KernelError {
+    /// That a command, or something else that was tried, failed for this reason.
+    pub fn command(command: impl Into<String>, reason: &impl ToString) -> Self {
+        Self::Command { command: command.into(), reason: reason.to_string() }
+    }
+}
+
 fn hint(attempt: &str, errno: i32) -> &'static str {
     match errno {
         libc::EPERM | libc::EACCES => " (namespaces and TUN devices need root)",

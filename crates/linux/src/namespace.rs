@@ -53,18 +53,12 @@ impl HeldNamespace {
     pub fn make(name: &str, text: &str) -> Result<Self, KernelError> {
         in_a_thread(|| {
             enter_new_network()?;
-            let unnamed = |reason| KernelError::Command {
-                command: format!("ip netns attach {name}"),
-                reason,
-            };
+            let unnamed =
+                |reason: String| KernelError::command(format!("ip netns attach {name}"), &reason);
             let given = NamespaceName::give(name).map_err(unnamed)?;
             shell_checked(text)?;
-            let failed = |error: std::io::Error| KernelError::Command {
-                command: "open /proc/thread-self/ns/net".to_owned(),
-                reason: error.to_string(),
-            };
-            let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
-            let inode = file.metadata().map_err(failed)?.ino();
+            let file = checked("open a network namespace", File::open("/proc/thread-self/ns/net"))?;
+            let inode = checked("look at a network namespace", file.metadata())?.ino();
             let inode = u32::try_from(inode).unwrap_or(0);
             Ok(Self { descriptor: file.into(), _name: given, inode })
         })

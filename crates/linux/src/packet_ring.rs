@@ -120,7 +120,8 @@ unsafe fn packet_in<'a>(frame: NonNull<u8>) -> RingPacket<'a> {
         )
     };
     let start = usize::from(header.tp_net).min(FRAME_BYTES);
-    let end = usize::from(header.tp_mac).saturating_add(usize_of(header.tp_snaplen));
+    let snapped = usize::try_from(header.tp_snaplen).unwrap_or(usize::MAX);
+    let end = usize::from(header.tp_mac).saturating_add(snapped);
     let length = end.min(FRAME_BYTES).saturating_sub(start);
     RingPacket {
         stamp: nanos(i64::from(header.tp_sec), i64::from(header.tp_nsec)),
@@ -129,10 +130,6 @@ unsafe fn packet_in<'a>(frame: NonNull<u8>) -> RingPacket<'a> {
         // SAFETY: start and end lie within the frame.
         head: unsafe { std::slice::from_raw_parts(frame.add(start).as_ptr(), length) },
     }
-}
-
-fn usize_of(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn set(socket: &OwnedFd, option: i32, value: &[u8]) -> Result<(), KernelError> {

@@ -271,25 +271,21 @@ impl Instance {
     }
 
     fn answer(&self, status: &str) -> Result<Answer, InstanceError> {
-        let file = self.folder.join(ANSWER_FILE);
-        if let Ok(bytes) = fs::read(&file) {
-            return postcard::from_bytes(&bytes).map_err(|error| InstanceError::Ended {
-                program: self.program.clone(),
-                status: format!("its answer cannot be read: {error}"),
-                printed: self.console.quote(),
-            });
+        let program = self.program.clone();
+        let ended = |status| {
+            let (program, printed) = (self.program.clone(), self.console.quote());
+            InstanceError::Ended { program, status, printed }
+        };
+        if let Ok(bytes) = fs::read(self.folder.join(ANSWER_FILE)) {
+            let read = postcard::from_bytes(&bytes);
+            return read.map_err(|error| ended(format!("its answer cannot be read: {error}")));
         }
         if let Some(failure) = self.console.failure() {
             return Err(InstanceError::Task(failure));
         }
-        let program = self.program.clone();
         match self.console.panic() {
             Some(reason) => Err(InstanceError::Panic { program, hint: hint(&reason), reason }),
-            None => Err(InstanceError::Ended {
-                program,
-                status: status.to_owned(),
-                printed: self.console.quote(),
-            }),
+            None => Err(ended(status.to_owned())),
         }
     }
 }
