@@ -378,7 +378,7 @@ workload = { kind = "request-response", request = "200 B", response = "3 kB", pa
 """
 
 
-def test_rules_of_one_direction_hold_for_every_table(tmp_path):
+def test_rules_of_one_direction_split_delays_and_passages(tmp_path):
     (tmp_path / "calls.toml").write_text(CALLS)
     code, _, error = fairwind("run", "calls.toml", "--out", "run", cwd=tmp_path)
     assert code == 0, error

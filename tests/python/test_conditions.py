@@ -298,6 +298,14 @@ def test_run_refuses_conditions_without_one_axis_before_it_runs(folder):
     assert not (folder / "none").exists()
 
 
+def test_run_without_an_axis_has_no_condition(folder):
+    none = ("--set", "flows.*.count=1", "--out", "none")
+    code, _, error = fairwind("run", "scenario.toml", *none, "--fail-if", "thin.x > 1%", cwd=folder)
+    assert code == 2
+    assert "the scenario has none with several" in error
+    assert not (folder / "none").exists()
+
+
 def test_equal_runs_pass_and_say_so(folder):
     same = ("--set", "flows.*.count=1", "--set", 'sweep.setting={"old"={}, "new"={}}')
     condition = ("--fail-if", "thin.ack_latency_p50 > +10%")

@@ -47,6 +47,7 @@ def flows(workload: str, name: str = "it", more: str = "") -> str:
 
 GREEDY = flows('kind = "greedy"', "greedy", 'start_spread = "1 s"\nstart_pattern = "random"')
 REPEATED = "[sweep]\nrepeat = 3\n"
+THIN = 'kind = "thin", payload = "120 B", interval = "100 ms"'
 
 
 @pytest.mark.parametrize(
@@ -351,6 +352,23 @@ def test_traps_are_named_with_what_to_change(trap):
         ),
         (
             flows('kind = "thin", payload = "120 B", interval = "100 ms"') + GREEDY + REPEATED,
+            'rate = "10 Mbit/s"\nrtt = "200 ms"',
+        ),
+        # Nothing fills the queue; and a trap of some cells is none, whatever the group is called.
+        (
+            flows(
+                THIN,
+                "paused",
+                'tcp = { linear_timeouts = true }\nstart_spread = "1 s"\nstart_pattern = "random"',
+            )
+            + REPEATED,
+            'rate = "2 Mbit/s"\nrtt = "60 ms"\nqueue = "tc: pfifo limit 100"',
+        ),
+        (
+            flows('kind = "thin", payload = "120 B", interval = "20 ms"', "paused")
+            + GREEDY
+            + REPEATED
+            + '"path.rtt" = ["40 ms", "200 ms"]\n',
             'rate = "10 Mbit/s"\nrtt = "200 ms"',
         ),
     ],

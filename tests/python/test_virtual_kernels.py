@@ -90,7 +90,7 @@ def test_run_gives_tables_of_the_kernel(kernel, scenario, tmp_path):
 
 def test_same_seed_gives_same_tables(kernel, scenario, tmp_path):
     # A minute, because interrupts stir the kernel's random numbers only after a while.
-    loaded = package.load(scenario).with_settings({"duration": 60})
+    loaded = package.load(scenario).with_settings({"duration": "60 s"})
     runs = [loaded.run(on=kernel, out=tmp_path / name) for name in ("one", "two")]
     tables = sorted((tmp_path / "one").glob("*.parquet"))
     assert tables

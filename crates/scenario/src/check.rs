@@ -263,8 +263,8 @@ impl<'s> Checker<'s> {
         let known: Vec<&str> = table.properties.keys().map(String::as_str).collect();
         let has_key = |(_, other): &&(&str, Table<'_>)| other.properties.contains_key(name);
         let elsewhere: Vec<&str> = others.iter().filter(has_key).map(|(word, _)| *word).collect();
-        let elsewise = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, key)| *key);
-        let named = elsewise.and_then(|key| known.iter().copied().find(|one| *one == key));
+        let linux_key = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, key)| *key);
+        let named = linux_key.and_then(|key| known.iter().copied().find(|one| *one == key));
         let meant =
             named.or_else(|| nearest(name, known.iter().copied())).filter(|_| elsewhere.is_empty());
         let rule = match elsewhere.as_slice() {

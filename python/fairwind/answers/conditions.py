@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -167,10 +167,14 @@ def judge(
         [p_value(found.test, found.bound(condition.limit)) for condition, (_, found) in fitting]
     )
     alpha = look_alpha(looks) if looks else ALPHA
-    return [
+    judged = [
         _judgement(condition, labels, found, float(p), is_sure=bool(p < alpha))
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
+    if all(is_unchanged(found) for _, (_, found) in fitting):
+        end = "; all pairs of runs are equal: does the change apply?"
+        judged = [replace(one, evidence=f"{one.evidence}{end}") for one in judged]
+    return judged
 
 
 def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
@@ -188,7 +192,12 @@ def only_axis(plan: Plan) -> str:
         If no axis has several values, or more than one.
     """
     axes = [axis.name for axis in plan.axes if len(axis.labels) > 1]
-    if len(axes) != 1:
+    if not axes:
+        raise FairwindError(
+            "a condition compares the values of an axis, and the scenario has none with several",
+            "give it one in [sweep], or compare two runs: fairwind compare DIR_A DIR_B --fail-if",
+        )
+    if len(axes) > 1:
         raise FairwindError(
             f"a condition compares the values of one axis, and the scenario has {len(axes)} with "
             "several values",
@@ -235,8 +244,6 @@ def _judgement(
         if not (is_sure or (is_same and outcome is Outcome.PASSED)):
             outcome = Outcome.UNDECIDED
         evidence = _evidence(found, relative, p)
-    if is_same:
-        evidence += "; all pairs of runs are equal: does the change apply?"
     settings = [
         f"{name} {value}"
         for name, value in labels.items()

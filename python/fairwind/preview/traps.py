@@ -70,8 +70,8 @@ RANDOM_CONTROLS = ("bbr", "bbr3")
 
 MOST_CELLS = 300
 
-USED = "used"
-"""In the key of what is said although it holds in some cells only: those that use a mechanism."""
+USED = "used: "
+"""Begins the key of what is said although it holds in some cells only, which use a mechanism."""
 
 
 def traps(plan: Plan) -> list[str]:
@@ -93,7 +93,9 @@ def traps(plan: Plan) -> list[str]:
         for key, text in found.items():
             texts.setdefault(key, text)
             counts[key] = counts.get(key, 0) + 1
-    said = [text for key, text in texts.items() if counts[key] == len(cells) or USED in key]
+    said = [
+        text for key, text in texts.items() if counts[key] == len(cells) or key.startswith(USED)
+    ]
     return said + list(_about_repetition(plan))
 
 
@@ -221,18 +223,23 @@ def _thick_streams(case: Case) -> Found:
         is_used = any(group["tcp"].get(key) for key in OF_THIN_STREAMS)
         if is_used and rate * full_s >= THIN_PACKETS:
             yield (
-                f"thick {USED} {group['name']}",
+                f"{USED}thick {group['name']}",
                 f"flows.{group['name']}: {significant(full_s * rate, 2)} packets are in flight "
                 f"when the queue is full (RTT {time_in_words(full_s)}), and mechanisms for thin "
-                f"streams work below {THIN_PACKETS}: they do nothing then",
+                f"streams work below {THIN_PACKETS}, so they do nothing then; shorten "
+                "path.queue.limit, or lengthen workload.interval",
             )
 
 
 def _full_queue_s(case: Case, group: Mapping[str, Any]) -> float:
-    """Give the time that a full drop-tail queue before a group's bottleneck takes to empty."""
+    """Give the time that a full drop-tail queue before a group's bottleneck takes to empty.
+
+    Zero where nothing fills it.
+    """
     link = bottleneck_of(case.network.route(group["from"], group["to"]))
     limit = link and queue_limit(link, case.network.mtu_bytes)
-    if not link or not limit or link.queue.get("discipline") not in FIFO:
+    fills = any(one.is_greedy and case.bottleneck_of(one) == link for one in case.traffic)
+    if not link or not limit or not fills or link.queue.get("discipline") not in FIFO:
         return 0.0
     return 8 * limit[0] / (link.rate_bits_per_second or math.inf)
 
