@@ -78,5 +78,5 @@ def exit_by(judged: Sequence[Judgement], name: str, junit: Path | None) -> None:
     if Outcome.FAILED in outcomes:
         raise typer.Exit(ExitCode.CONDITION_FAILED)
     if Outcome.UNDECIDED in outcomes:
-        log("more seeds decide what is undecided: raise repeat or --most-seeds, or add --until-decided")
+        log("more seeds decide the rest: raise repeat or --most-seeds, or add --until-decided")
         raise typer.Exit(ExitCode.UNDECIDED)
