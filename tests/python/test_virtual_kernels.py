@@ -227,13 +227,16 @@ def test_killed_instance_fails_its_run_only(kernel, tmp_path):
     path.write_text(SCENARIO.format(seconds=100_000))
     before = set(instances())
     process = start("run", path, "--on", kernel, "--out", "run", cwd=tmp_path)
-    assert _becomes(lambda: set(instances()) - before)
-    for one in set(instances()) - before:
-        try:
-            os.kill(one, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    _, error = process.communicate(timeout=30)
+    try:
+        assert _becomes(lambda: set(instances()) - before)
+        for one in set(instances()) - before:
+            try:
+                os.kill(one, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()  # its instances end with it
     assert process.returncode == 2
     assert "ended without a result" in str(error)
 
