@@ -365,40 +365,6 @@ def test_a_connection_has_its_goodput_while_it_was_open(sender, tmp_path):
     )
 
 
-CALLS = """
-name = "calls"
-duration = "4 s"
-[path]
-rate = "5 Mbit/s"
-rtt = "30 ms"
-[[flows]]
-name = "api"
-workload = { kind = "request-response", request = "200 B", response = "3 kB", pause = "100 ms" }
-[capture]
-"""
-
-
-def test_rules_of_one_direction_split_delays_and_passages(tmp_path):
-    (tmp_path / "calls.toml").write_text(CALLS)
-    code, _, error = fairwind("run", "calls.toml", "--out", "run", cwd=tmp_path)
-    assert code == 0, error
-    place = tmp_path / "run" / "cells" / "0000-0000"
-    groups = {"asked": "dst port 60000", "answered": "src port 60000"}
-    found = package.analyse(place / "sender.pcapng", place / "receiver.pcapng", groups=groups)
-    truth = {row["name"]: row["group"] for row in found.flows.iter_rows(named=True)}
-    assert sorted(truth.values()) == ["answered", "asked"]
-    for name in ("delays", "passages"):
-        rows = found.table(name)
-        flows = rows.filter(scope="flow")
-        assert dict(zip(flows["name"], flows["group"], strict=True)) == truth
-        column = "payload_bytes" if name == "delays" else "payload_bytes_sent"
-        for group in groups:
-            of_flow, of_group = (
-                rows.filter(scope=scope, group=group)[column].max() for scope in ("flow", "group")
-            )
-            assert of_flow == of_group > 0
-
-
 def test_the_group_of_others_is_there_only_if_something_is_in_it(sender, tmp_path):
     for rule, names in (("tcp", ["every"]), ("dst port 60001", ["every", "other"])):
         found = package.analyse(sender, groups={"every": rule})

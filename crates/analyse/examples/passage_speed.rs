@@ -48,7 +48,7 @@ fn run(clock: ClockModel, connections: u32) -> std::time::Duration {
     });
     let group = passages.add_group("all");
     let description = FlowPairDescription {
-        groups: [group; 2],
+        group,
         connection: 0,
         opener: Tap::Sender,
         counted_from: Instant::ZERO,

@@ -51,17 +51,6 @@ pub enum Direction {
     Reverse,
 }
 
-impl Direction {
-    /// The other one.
-    #[must_use]
-    pub const fn opposite(self) -> Self {
-        match self {
-            Self::Forward => Self::Reverse,
-            Self::Reverse => Self::Forward,
-        }
-    }
-}
-
 named_enum! {
     /// Why a packet was dropped.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -34,8 +34,8 @@ pub struct FlowPairId(pub(super) u32);
 /// A connection between two taps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowPairDescription {
-    /// Indexes of the groups of what the opener sends, and of what the answering side sends.
-    pub groups: [u32; 2],
+    /// Index of its group.
+    pub group: u32,
     /// The caller's number, for [`LostPacket`].
     pub connection: u64,
     /// The tap at which packets of the opener depart.
@@ -113,6 +113,18 @@ pub(super) struct FlowContext<'a> {
     pub(super) tap: usize,
 }
 
+impl FlowContext<'_> {
+    /// Switches to the other direction of the connection.
+    #[inline]
+    pub(super) const fn turn(&mut self) {
+        self.direction = match self.direction {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        };
+        self.tap = 1 - self.tap;
+    }
+}
+
 /// Beginning and end of the capture at the tap of arrivals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CaptureSpan {
@@ -168,9 +180,9 @@ impl SharedState {
         to: &FlowPairDescription,
         direction: Direction,
     ) -> FlowContext<'_> {
-        let (way, tap) = way_and_tap(direction, to.opener);
+        let (_, tap) = way_and_tap(direction, to.opener);
         FlowContext {
-            group: &mut self.groups[index(to.groups[way])],
+            group: &mut self.groups[index(to.group)],
             floors: &mut self.floors,
             spill: &mut self.spill,
             scratch: &mut self.scratch,

@@ -132,11 +132,7 @@ impl OneWayFlows {
     /// # Panics
     /// If its group does not exist; at 2^32 open connections.
     pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
-        let known = self.common.groups.len();
-        assert!(
-            description.groups.iter().all(|&one| index(one) < known),
-            "the group was added before"
-        );
+        assert!(index(description.group) < self.common.groups.len(), "the group was added before");
         self.serials += 1;
         let pair = FlowPair {
             description,
@@ -170,7 +166,7 @@ impl OneWayFlows {
         let departure = mine.on_departure(at, packet, &mut context);
         if packet.segment.flags.contains(Flags::ACK) {
             // It acknowledges data of the other direction, at the tap where that arrived.
-            let mut context = self.common.context_for(&pair.description, direction.opposite());
+            context.turn();
             other.acknowledged(at, packet.segment.acknowledgment, &mut context);
         }
         let is_too_much = mine.len() > REMEMBERED;
@@ -362,7 +358,7 @@ impl OneWayFlows {
         let mut pair = self.pairs.remove(id.0).expect("the connection is open");
         self.settle_until(&mut pair, Instant::MAX);
         let [there, back] = pair.directions;
-        let [there_group, back_group] = pair.description.groups;
+        let group = pair.description.group;
         // The acknowledgments of a flow go in the other direction.
         let (mut there_counts, mut back_counts) = (there.counts, back.counts);
         (there_counts.ack_packets_sent, back_counts.ack_packets_sent) =
@@ -373,10 +369,10 @@ impl OneWayFlows {
         let answering = answering.filter(|_| has_answers);
         let opener = pair.description.opener;
         let flows = [
-            (Direction::Forward, there_group, Some(opening), there, there_counts),
-            (Direction::Reverse, back_group, answering, back, back_counts),
+            (Direction::Forward, Some(opening), there, there_counts),
+            (Direction::Reverse, answering, back, back_counts),
         ];
-        for (direction, group, name, one_way, counts) in flows {
+        for (direction, name, one_way, counts) in flows {
             let Some(name) = name else {
                 one_way.log.discard(&mut self.common.spill);
                 continue;
@@ -542,10 +538,9 @@ impl OneWayFlows {
             .map(|(group, sums)| GroupRow { group, counts: sums.counts, first: sums.first })
             .collect();
         for (_, pair) in self.pairs.iter() {
-            let ways = pair.directions.iter().zip(pair.description.groups).zip([true, false]);
-            let counted = ways.filter(|((one_way, _), opens)| *opens || one_way.has_payload());
-            for ((one_way, group), _) in counted {
-                let row = &mut rows[index(group)];
+            let row = &mut rows[index(pair.description.group)];
+            let ways = pair.directions.iter().zip([true, false]);
+            for (one_way, _) in ways.filter(|(one_way, opens)| *opens || one_way.has_payload()) {
                 row.counts.add(&one_way.counts);
                 row.first.add(&one_way.first);
             }

@@ -326,7 +326,7 @@ table_columns! {
     SCOPE: with_scope['a, Rest]((RowKey<'a>, Rest));
     "scope", "text", with_text(|row, text| text.push_str(row.0.scope)), "Scope of the row: `group` or `flow`.";
     "name", "text", with_text(|row, text| text.push_str(row.0.name)), "Name of the group or the flow.";
-    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the flow's group, as in the table `flows`.";
+    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the connection's group, as in the table `connections`; both flows of the connection belong to it.";
     "flow", "number", with(|row| row.0.flow), "Number of the flow, as in the table `flows`; missing for a group.";
 }
 

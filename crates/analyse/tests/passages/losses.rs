@@ -225,7 +225,7 @@ fn connection_unseen_at_other_tap_has_no_losses() {
         let mut world = World::new(OneWaySettings { clock, ..OneWaySettings::default() });
         // Another connection is seen at both.
         let description = FlowPairDescription {
-            groups: [0; 2],
+            group: 0,
             connection: 8,
             opener: Tap::Sender,
             counted_from: Instant::ZERO,

@@ -62,7 +62,7 @@ impl World {
         let mut passages = OneWayFlows::new(settings);
         let group = passages.add_group("all");
         let description = FlowPairDescription {
-            groups: [group; 2],
+            group,
             connection: 7,
             opener: Tap::Sender,
             counted_from: Instant::ZERO,

@@ -55,7 +55,7 @@ fn join(mut sender: CaptureSource, mut receiver: CaptureSource) -> (Tables, Tabl
         let key = if is_forward { (ports.1, ports.0) } else { ports };
         let id = *crossings.entry(key).or_insert_with(|| {
             passages.open(FlowPairDescription {
-                groups: [group; 2],
+                group,
                 connection: 0,
                 opener: Tap::Sender,
                 counted_from: fairwind_units::Instant::ZERO,
