@@ -123,7 +123,7 @@ impl Document {
         let (Some(sweep), NodeValue::Table(_)) = (&mut self.sweep, &value.value) else {
             return Ok(false);
         };
-        if is_scenario_path(&steps[0]) {
+        if steps.first().is_none_or(|first| is_scenario_path(first)) {
             return Ok(false);
         }
         for end in 1..steps.len() {

@@ -136,6 +136,7 @@ fn a_setting_that_addresses_nothing_names_itself() {
     assert!(error(&mut document, "name.more", "3").contains("no key \"more\" in a text"));
     assert!(error(&mut document, "sweep.variant", "[\"mFR\"]").contains("only TCP, LT"));
     assert!(error(&mut document, "sweep.variant.mFR", "{}").contains("only TCP, LT"));
+    assert!(error(&mut document, "sweep", "{}").contains("name the axis"));
 }
 
 #[test]
