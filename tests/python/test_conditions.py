@@ -307,7 +307,8 @@ def test_run_without_an_axis_has_no_condition(folder):
 
 
 def test_equal_runs_pass_and_say_so(folder):
-    same = ("--set", "flows.*.count=1", "--set", 'sweep.setting={"old"={}, "new"={}}')
+    one = ("--set", 'sweep."flows.*.count"=[1]')
+    same = (*one, "--set", 'sweep.setting={"old"={}, "new"={}}')
     condition = ("--fail-if", "thin.ack_latency_p50 > +10%")
     code, _, error = fairwind("run", "scenario.toml", *same, "--out", "e", *condition, cwd=folder)
     assert code == 0

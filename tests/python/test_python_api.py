@@ -309,7 +309,11 @@ def test_scenario_and_plan_show_what_would_run():
     page = scenario._repr_html_()
     assert page == scenario.plan._repr_html_()
     text = Tags(page).text
-    assert {"two groups", "thin <b>and</b> greedy", "path.rtt: 40 ms, 80 ms"} <= {*text}
+    assert {
+        "two groups",
+        "thin <b>and</b> greedy",
+        "path.rtt: 40 ms, 80 ms; compared with 40 ms",
+    } <= {*text}
     words = " ".join(text)
     for part in ("bottleneck: pfifo", "1 Mbit/s", "greedy", "linux-6.18", "none, some", "3 s, all"):
         assert part in words, words

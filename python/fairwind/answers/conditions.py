@@ -16,7 +16,7 @@ sign test.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -187,13 +187,21 @@ def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> l
     if not any(one.evidence.endswith(UNCHANGED) for one in judged):
         return judged
     (of_plan,) = (one for one in results.manifest.plan.axes if one.name == axis)
-    reasons = {value: reason_without_effect(results, of_plan, value) for value in of_plan.labels}
-    return [
-        replace(one, evidence=f"{one.evidence} {reason[0].upper()}{reason[1:]}.")
-        if (reason := reasons.get(one.settings.split(" ", 1)[-1]))
-        else one
-        for one in judged
-    ]
+    # The compared axis is the last of the settings of a row.
+    reasons = {
+        f", {of_plan.column} {value}": reason_without_effect(results, of_plan, value)
+        for value in of_plan.labels
+    }
+    return [_with_reason(one, reasons) for one in judged]
+
+
+def _with_reason(judged: Judgement, reasons: Mapping[str, str | None]) -> Judgement:
+    """Add why nothing changed, by the end of the settings of a row."""
+    found = (why for end, why in reasons.items() if why and f", {judged.settings}".endswith(end))
+    reason = next(found, None)
+    if reason is None:
+        return judged
+    return replace(judged, evidence=f"{judged.evidence} {reason[0].upper()}{reason[1:]}.")
 
 
 def only_axis(plan: Plan) -> str:

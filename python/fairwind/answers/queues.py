@@ -17,9 +17,10 @@ MOST_CELLS = 4
 def queues_in_words(
     results: Results, links: Iterable[str], contexts: Mapping[int, str]
 ) -> Iterator[str]:
-    """Say for each link what its queue made packets wait, and how many it dropped, cell by cell.
+    """Say how long packets waited in the queue of each link, and how many were dropped, by cell.
 
-    Means over the seeds, without a verdict.
+    Means over the seeds, without a verdict. Packets lost on the link behind the queue count as
+    dropped, as in the table of queues.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def queues_in_words(
         cells = means.filter(queue=link).sort("cell").iter_rows(named=True)
         parts = [
             f"{time_in_words(cell['sojourn_mean_s'])} and {significant(cell['drops_packets'], 3)} "
-            f"drops{f' with {context}' if (context := contexts[cell['cell']]) else ''}"
+            f"drops{f' at {context}' if (context := contexts[cell['cell']]) else ''}"
             for cell in cells
             if cell["sojourn_mean_s"] is not None
         ]
