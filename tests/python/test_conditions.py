@@ -314,6 +314,9 @@ def test_equal_runs_pass_and_say_so(folder):
     assert code == 0
     why = "Both values resolve to the same settings."
     assert f"all pairs of runs are equal: does the change apply? {why}" in error
+    code, _, error = fairwind("compare", "e", "--by", "setting", *condition, cwd=folder)
+    assert code == 0
+    assert f"does the change apply? {why}" in error
 
 
 def test_compare_by_an_axis_on_the_command_line(folder):

@@ -16,13 +16,14 @@ sign test.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from fairwind.answers.reasons import reason_without_effect
+from fairwind.answers.words import sentence
 from fairwind.compare import Comparison, Contrast, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import percent, percent_interval
@@ -102,6 +103,13 @@ class Judgement:
 
 UNCHANGED = "all pairs of runs are equal: does the change apply?"
 
+Reason = Callable[[Mapping[str, object]], str | None]
+"""Says, by the labels of a row, why nothing changed; None where it does not show."""
+
+
+def no_reason(_: Mapping[str, object]) -> None:
+    """Say nothing of any row, as of two runs."""
+
 
 def parse_condition(text: str) -> Condition:
     """Read a condition such as ``thin.delivery_latency_p99 > +10%``.
@@ -152,7 +160,10 @@ def _column(condition: Condition, columns: Sequence[str]) -> str:
 
 
 def judge(
-    conditions: Sequence[Condition], rows: Sequence[Labelled], looks: int = 0
+    conditions: Sequence[Condition],
+    rows: Sequence[Labelled],
+    looks: int = 0,
+    reason: Reason = no_reason,
 ) -> list[Judgement]:
     """Judge conditions by the contrasts of a comparison.
 
@@ -160,6 +171,8 @@ def judge(
     ----------
     looks : int
         How often the runs were looked at while seeds were added to them.
+    reason : callable
+        Asked of each row if all pairs of runs are equal.
 
     Raises
     ------
@@ -176,32 +189,33 @@ def judge(
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
     if all(is_unchanged(found) for _, (_, found) in fitting):
-        judged = [replace(one, evidence=f"{one.evidence}; {UNCHANGED}") for one in judged]
+        judged = [
+            _with_reason(one, reason(labels))
+            for one, (_, (labels, _)) in zip(judged, fitting, strict=True)
+        ]
     return judged
+
+
+def _with_reason(judged: Judgement, reason: str | None) -> Judgement:
+    """Say that all pairs of runs are equal, and why."""
+    why = "" if reason is None else f" {sentence(reason)}"
+    return replace(judged, evidence=f"{judged.evidence}; {UNCHANGED}{why}")
 
 
 def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
     """Judge conditions on the values of an axis of a run, against its first one."""
     sides = Comparison(results, None, axis)
-    judged = judge(conditions, sides.contrasts(columns_of(conditions, sides.runs)), sides.looks)
-    if not any(one.evidence.endswith(UNCHANGED) for one in judged):
-        return judged
-    (of_plan,) = (one for one in results.manifest.plan.axes if one.name == axis)
-    # The compared axis is the last of the settings of a row.
-    reasons = {
-        f", {of_plan.column} {value}": reason_without_effect(results, of_plan, value)
-        for value in of_plan.labels
-    }
-    return [_with_reason(one, reasons) for one in judged]
+    rows = sides.contrasts(columns_of(conditions, sides.runs))
+    return judge(conditions, rows, sides.looks, reasons_of(sides))
 
 
-def _with_reason(judged: Judgement, reasons: Mapping[str, str | None]) -> Judgement:
-    """Add why nothing changed, by the end of the settings of a row."""
-    found = (why for end, why in reasons.items() if why and f", {judged.settings}".endswith(end))
-    reason = next(found, None)
-    if reason is None:
-        return judged
-    return replace(judged, evidence=f"{judged.evidence} {reason[0].upper()}{reason[1:]}.")
+def reasons_of(sides: Comparison) -> Reason:
+    """Give what says of a row why the compared axis changed nothing."""
+    axis = sides.axis
+    if axis is None:
+        return no_reason
+    labels: dict[object, str] = dict(zip(axis.values, axis.labels, strict=True))
+    return lambda row: reason_without_effect(sides.a, axis, labels[row[axis.column]])
 
 
 def only_axis(plan: Plan) -> str:

@@ -28,11 +28,14 @@ def queues_in_words(
     contexts : mapping of int to str
         The values of the axes of each cell.
     """
+    names = tuple(dict.fromkeys(links))
+    if not names or len(contexts) > MOST_CELLS:
+        return
     rows = rows_of(results, QUEUES)
-    if len(contexts) > MOST_CELLS or not is_known(rows, "sojourn_mean_s"):
+    if not is_known(rows, "sojourn_mean_s"):
         return
     means = rows.group_by("queue", "cell").agg(pl.mean("sojourn_mean_s", "drops_packets"))
-    for link in dict.fromkeys(links):
+    for link in names:
         cells = means.filter(queue=link).sort("cell").iter_rows(named=True)
         parts = [
             f"{time_in_words(cell['sojourn_mean_s'])} and {significant(cell['drops_packets'], 3)} "

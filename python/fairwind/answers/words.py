@@ -174,9 +174,14 @@ def missing_in_words(missing: Sequence[str]) -> str:
     return f"Not compared, because all runs of one side failed: {named}{end}."
 
 
+def sentence(text: str) -> str:
+    """Make a sentence of a part of one."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def shares_in_words(shares: Sequence[Share]) -> tuple[str, ...]:
     """Write each share in a line; more than `MOST_SHARES` are counted."""
-    lines = [f"{str(one)[0].upper()}{str(one)[1:]}." for one in shares[:MOST_SHARES]]
+    lines = [sentence(str(one)) for one in shares[:MOST_SHARES]]
     if more := len(shares) - len(lines):
         lines.append(f"And {more} more shares: `shares` in --format json.")
     return tuple(lines)

@@ -15,6 +15,7 @@ from fairwind.answers.conditions import (
     columns_of,
     judge,
     parse_condition,
+    reasons_of,
     rows_for,
 )
 from fairwind.answers.junit import junit_document
@@ -45,7 +46,7 @@ def run_comparison(
     rows, judged = sides.contrasts(measures) if measures or not wanted else [], []
     if wanted:
         judged_rows = sides.contrasts(columns_of(wanted, sides.runs))
-        judged = judge(wanted, judged_rows, sides.looks)
+        judged = judge(wanted, judged_rows, sides.looks, reasons_of(sides))
         # Each row that a condition fits, once, so that the table corrects for these alone.
         fitting = {id(row): row for one in wanted for row in rows_for(one, judged_rows)}
         rows = rows or list(fitting.values())
