@@ -223,7 +223,8 @@ impl<P: Packet> Network<P> {
     }
 
     /// Performs `due`, the first event; returns the packet that reached its destination.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one caller per packet; the other is rare")]
+    #[inline(always)]
     fn perform<O: Observer<P>>(&mut self, due: Event, observer: &mut O) -> Option<PacketRef> {
         let at = due.at();
         self.now = at;
@@ -262,7 +263,11 @@ impl<P: Packet> Network<P> {
     }
 
     /// Forwards a packet from `node` to a link that takes time, or to its destination; returns whether it arrived.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "two callers per packet, and the rest of a hop is one call"
+    )]
+    #[inline(always)]
     fn forward<O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -281,7 +286,8 @@ impl<P: Packet> Network<P> {
 
     /// Forwards a packet over transparent links, to a link that takes time or to its destination; returns whether it
     /// arrived.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a part of `forward`")]
+    #[inline(always)]
     fn pass<O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -301,7 +307,7 @@ impl<P: Packet> Network<P> {
     }
 
     /// Forwards a packet onto `link`, which leads from `node`; returns whether it arrived at its destination.
-    #[inline]
+    #[inline(never)]
     fn enter<O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -343,7 +349,7 @@ impl<P: Packet> Network<P> {
     }
 
     /// Puts a packet on a link that takes time.
-    #[inline]
+    #[inline(never)]
     fn enter_effective<O: Observer<P>>(
         &mut self,
         at: Instant,
