@@ -132,11 +132,13 @@ fn keys_set_bundle_bounds() {
         redundant_segments: Some(3),
         redundant_bytes: Some(ByteCount::new(700)),
         redundant_interval: Some(Span::from_millis(20)),
+        redundant_streams: Some(scenario::BundlingStreams::Thin),
         ..TcpSettings::default()
     };
     let rule = RedundantBundling {
         max_bytes: Some(700),
         max_segments: Some(3),
+        streams: BundlingStreams::Thin,
         min_interval: Span::from_millis(20),
     };
     let bundles = |settings: TcpSettings| with(Profile::Linux3_16, &settings).sending.redundancy;

@@ -3,21 +3,25 @@
 //! Each skips work that would change nothing. The tests compare both ways.
 
 use super::Sender;
+use crate::config::Config;
 use fairwind_wire::Segment;
 
 /// Whether mechanisms that few connections have follow each segment and acknowledgment: delivery-rate
-/// samples, pacing, redundant bundling, framing, the in-flight limit, careful resumption.
+/// samples, pacing, redundant bundling, framing, the in-flight limit, careful resumption. And whether
+/// constants of loss recovery are those of the RFCs, whose products with times are shifts.
 #[derive(Debug)]
 pub(super) struct FastPath {
     has_optional: bool,
+    has_usual_constants: bool,
     #[cfg(test)]
     is_disabled: bool,
 }
 
 impl FastPath {
-    pub(super) fn new(has_optional: bool) -> Self {
+    pub(super) fn new(config: &Config, has_optional: bool) -> Self {
         Self {
             has_optional,
+            has_usual_constants: config.has_usual_constants(),
             #[cfg(test)]
             is_disabled: tests::is_disabled(),
         }
@@ -26,6 +30,12 @@ impl FastPath {
     /// Whether no optional mechanism is active.
     pub(super) fn is_plain(&self) -> bool {
         !self.has_optional && self.is_enabled()
+    }
+
+    /// Whether the constants of loss recovery are those of the RFCs, for all streams.
+    #[inline]
+    pub(super) fn has_usual_constants(&self) -> bool {
+        self.has_usual_constants && self.is_enabled()
     }
 
     /// Leaves the plain path, because an optional mechanism is active.
@@ -48,6 +58,7 @@ impl FastPath {
 impl Sender {
     /// Determines whether an optional mechanism is active.
     pub(super) fn update_fast_path(&mut self) {
+        self.fast_path.has_usual_constants = self.config.has_usual_constants();
         self.fast_path.has_optional = self.config.has_extras()
             || self.congestion.wants_samples()
             || self.inherited.is_resuming()

@@ -87,18 +87,38 @@ impl Sender {
             (TailLossProbe::Linux3_10, Some(smoothed)) => self.probe_wait_3_10(smoothed),
             (_, None) => self.config.initial_rto,
             (_, Some(smoothed)) if self.queue.outstanding() == 1 => {
-                smoothed * 2 + self.config.minimum_rto
+                self.probe_round_trips(smoothed) + self.probe_ack_delay(self.config.minimum_rto)
             }
-            (_, Some(smoothed)) => smoothed * 2 + MIN_WAIT,
+            (_, Some(smoothed)) => self.probe_round_trips(smoothed) + MIN_WAIT,
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
         self.arm_for(Pending::Probe, now, wait + self.pacing_delay(now));
         true
     }
 
+    /// The round trips that a probe waits (RFC 8985 §7.2: two).
+    #[inline]
+    fn probe_round_trips(&self, smoothed: Span) -> Span {
+        if self.fast_path.has_usual_constants() {
+            smoothed * 2
+        } else {
+            self.recovery_constants().probe_factor.of(smoothed)
+        }
+    }
+
+    /// The allowance for a delayed acknowledgment; `usual` if none is set.
+    #[inline]
+    fn probe_ack_delay(&self, usual: Span) -> Span {
+        if self.fast_path.has_usual_constants() {
+            usual
+        } else {
+            self.recovery_constants().probe_ack_delay.unwrap_or(usual)
+        }
+    }
+
     fn probe_wait_3_10(&self, smoothed: Span) -> Span {
-        let delayed = smoothed + smoothed / 2 + DELAYED_ACK_ALLOWANCE;
-        let wait = smoothed * 2;
+        let delayed = smoothed + smoothed / 2 + self.probe_ack_delay(DELAYED_ACK_ALLOWANCE);
+        let wait = self.probe_round_trips(smoothed);
         let wait = if self.queue.outstanding() == 1 { wait.max(delayed) } else { wait };
         wait.max(MIN_PROBE_WAIT)
     }
