@@ -22,7 +22,7 @@ const QUARTER: Ratio = Ratio::from_parts_per_billion(250_000_000);
 /// The least time-out of a kernel, unless it is set.
 const USUAL_LEAST_TIMEOUT: Span = Span::from_millis(200);
 /// The first release whose probes allow for the least time-out that is set.
-const PROBES_BY_LEAST_TIMEOUT: (u32, u32) = (4, 13);
+const PROBES_BY_LEAST_TIMEOUT: (u32, u32) = (6, 6);
 
 const RECOVERY: &str = "net.ipv4.tcp_recovery";
 /// Bits of it: RACK; a window that does not grow; no end of the wait by a number of segments.
@@ -214,7 +214,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "probe_ack_delay",
         setting: "none: `minimum_rto`",
-        limits: "only the value of `minimum_rto`, 200 ms unless set, which the kernel adds; up to 4.12 it is 200 ms",
+        limits: "only the value of `minimum_rto`, 200 ms unless set, which the kernel adds; up to 6.5 it is 200 ms",
         apply: probe_ack_delay,
     },
     Key {
