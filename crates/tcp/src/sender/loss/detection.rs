@@ -112,9 +112,15 @@ impl Sender {
         let step = if self.fast_path.has_usual_constants() {
             min / 4
         } else {
-            self.recovery_constants().reordering_window.of(min)
+            self.tuned_reordering_step(min)
         };
         self.rack.reordering_window(step, self.rtt.smoothed().unwrap_or(Span::ZERO))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tuned_reordering_step(&self, min_rtt: Span) -> Span {
+        self.recovery_constants().reordering_window.of(min_rtt)
     }
 
     fn mark_losses_by_count(&mut self, ack: &AckEvent) {
@@ -405,7 +411,6 @@ impl Sender {
     }
 
     /// Constants of loss recovery in force.
-    #[cold]
     pub(crate) fn recovery_constants(&self) -> &RecoveryConstants {
         match &self.config.thin.constants {
             Some(constants) if self.is_thin() => constants,

@@ -5,7 +5,7 @@
 
 use super::Pending;
 use super::detection::MIN_WAIT;
-use crate::config::TailLossProbe;
+use crate::config::{RecoveryConstants, TailLossProbe};
 use crate::sender::queue::RetransmitReason;
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{Event, RecoveryState, State};
@@ -67,7 +67,8 @@ impl Sender {
     }
 
     /// Arms the timer for a probe, if one makes sense; `timeout_left` bounds the wait. Returns whether it did.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "1 % of the instructions per acknowledgment")]
+    #[inline(always)]
     pub(super) fn schedule_tail_probe(&mut self, timeout_left: Span, now: Instant) -> bool {
         let rule = self.config.loss.tail_loss_probe;
         if rule == TailLossProbe::Off
@@ -84,41 +85,43 @@ impl Sender {
             {
                 return false;
             }
-            (TailLossProbe::Linux3_10, Some(smoothed)) => self.probe_wait_3_10(smoothed),
+            (_, Some(smoothed)) if !self.fast_path.has_usual_constants() => {
+                self.tuned_probe_wait(rule, smoothed)
+            }
+            (TailLossProbe::Linux3_10, Some(smoothed)) => {
+                self.probe_wait_3_10(smoothed, smoothed * 2, DELAYED_ACK_ALLOWANCE)
+            }
             (_, None) => self.config.initial_rto,
             (_, Some(smoothed)) if self.queue.outstanding() == 1 => {
-                self.probe_round_trips(smoothed) + self.probe_ack_delay(self.config.minimum_rto)
+                smoothed * 2 + self.config.minimum_rto
             }
-            (_, Some(smoothed)) => self.probe_round_trips(smoothed) + MIN_WAIT,
+            (_, Some(smoothed)) => smoothed * 2 + MIN_WAIT,
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
         self.arm_for(Pending::Probe, now, wait + self.pacing_delay(now));
         true
     }
 
-    /// The round trips that a probe waits (RFC 8985 §7.2: two).
-    #[inline]
-    fn probe_round_trips(&self, smoothed: Span) -> Span {
-        if self.fast_path.has_usual_constants() {
-            smoothed * 2
+    /// The wait for a probe with constants other than those of the RFCs.
+    #[cold]
+    #[inline(never)]
+    fn tuned_probe_wait(&self, rule: TailLossProbe, smoothed: Span) -> Span {
+        let RecoveryConstants { probe_factor, probe_ack_delay, .. } = *self.recovery_constants();
+        let wait = probe_factor.of(smoothed);
+        if rule == TailLossProbe::Linux3_10 {
+            let allowance = probe_ack_delay.unwrap_or(DELAYED_ACK_ALLOWANCE);
+            return self.probe_wait_3_10(smoothed, wait, allowance);
+        }
+        if self.queue.outstanding() == 1 {
+            wait + probe_ack_delay.unwrap_or(self.config.minimum_rto)
         } else {
-            self.recovery_constants().probe_factor.of(smoothed)
+            wait + MIN_WAIT
         }
     }
 
-    /// The allowance for a delayed acknowledgment; `usual` if none is set.
-    #[inline]
-    fn probe_ack_delay(&self, usual: Span) -> Span {
-        if self.fast_path.has_usual_constants() {
-            usual
-        } else {
-            self.recovery_constants().probe_ack_delay.unwrap_or(usual)
-        }
-    }
-
-    fn probe_wait_3_10(&self, smoothed: Span) -> Span {
-        let delayed = smoothed + smoothed / 2 + self.probe_ack_delay(DELAYED_ACK_ALLOWANCE);
-        let wait = self.probe_round_trips(smoothed);
+    /// The `wait` for a probe, and for one segment at least one and a half round trips and the `allowance`.
+    fn probe_wait_3_10(&self, smoothed: Span, wait: Span, allowance: Span) -> Span {
+        let delayed = smoothed + smoothed / 2 + allowance;
         let wait = if self.queue.outstanding() == 1 { wait.max(delayed) } else { wait };
         wait.max(MIN_PROBE_WAIT)
     }
