@@ -233,7 +233,7 @@ def _thick_streams(case: Case) -> Found:
 
 
 def thin_below(tcp: Mapping[str, Any]) -> float:
-    """Give the number of outstanding packets below which a stream is thin; infinite by other definitions."""
+    """Give the number of packets below which a stream is thin; infinite by other definitions."""
     if tcp.get("thin_definition", "few-outstanding") != "few-outstanding":
         return math.inf
     return float(tcp.get("thin_segments", THIN_PACKETS))
