@@ -3,10 +3,11 @@
 use crate::packets::options_of;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwind_tcp::{
-    BufferAccounting, Config, Connection, EcnFeedback, FastOpenPermit, FastOpenSyn, IcmpError,
-    LossDetection, MtuProbing, Ports, Profile, State, Unreachable,
+    BufferAccounting, Config, Connection, EcnFeedback, Factor, FastOpenPermit, FastOpenSyn,
+    IcmpError, LossDetection, MtuProbing, Ports, Profile, RecoveryConstants, State, ThinRecovery,
+    ThinStreams, Unreachable,
 };
-use fairwind_units::{Instant, Span};
+use fairwind_units::{Instant, Ratio, Span};
 use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Flags, Segment, SequenceNumber, TrafficClass};
 use std::sync::Arc;
 
@@ -87,7 +88,34 @@ pub(crate) fn any_config(bytes: &mut Unstructured<'_>) -> Result<Config> {
         config.sending.cork = true;
         config.growth.inflight_limit = true;
     }
+    if config.linear_timeouts || config.modified_fast_retransmit {
+        config.thin = any_thin_recovery(bytes)?;
+    }
     Ok(config)
+}
+
+fn any_thin_recovery(bytes: &mut Unstructured<'_>) -> Result<ThinRecovery> {
+    let streams = match bytes.int_in_range(0..=3)? {
+        0 => ThinStreams::All,
+        1 => ThinStreams::ApplicationLimited,
+        _ => ThinStreams::FewOutstanding { below: bytes.int_in_range(1..=16)? },
+    };
+    let mut percent = |range| -> Result<Factor> {
+        let percent: u64 = bytes.int_in_range(range)?;
+        Ok(Factor::from_ratio(Ratio::from_parts_per_billion(percent * 10_000_000)))
+    };
+    let constants = RecoveryConstants {
+        backoff_factor: percent(100..=400)?,
+        probe_factor: percent(100..=800)?,
+        reordering_window: percent(0..=100)?,
+        probe_ack_delay: bool::arbitrary(bytes)?.then_some(Span::from_millis(25)),
+    };
+    Ok(ThinRecovery {
+        streams,
+        linear_retries: bytes.int_in_range(0..=9)?,
+        duplicate_threshold: bytes.int_in_range(1..=4)?,
+        constants: bool::arbitrary(bytes)?.then_some(constants),
+    })
 }
 
 struct Driven {

@@ -33,7 +33,7 @@
 //! with lines, and key paths), `sweep` (axes and points of the grid), `plan` (cells, seeds), `check` with `schema` (the
 //! types), `rules` (between keys), `resolve` (into an `experiment`); `error` prints what is wrong. The keys and their
 //! types are in `input`, `carrier`, `impairments`, `named_file`, `workload`, `recorded_application`, `varying`, `tcp`,
-//! `congestion`, `protocol` and `measure`; those of queues in `fairwind_qdisc`.
+//! `congestion`, `factor`, `protocol` and `measure`; those of queues in `fairwind_qdisc`.
 
 mod carrier;
 mod check;
@@ -41,6 +41,7 @@ mod congestion;
 mod document;
 mod error;
 mod experiment;
+mod factor;
 mod impairments;
 mod input;
 mod measure;
@@ -64,6 +65,7 @@ pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{
     AssignedSlots, Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind,
 };
+pub use factor::Factor;
 pub use fairwind_qdisc::{
     CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,
     FqPieInput, HtbClassInput, HtbInput, NetemText, NetemTextError, PieInput, PrioFilterInput,
@@ -82,8 +84,8 @@ pub use recorded_application::{RecordedApplication, RecordedInterval, RecordedPa
 pub use schema::json_schema;
 pub use sweep::Point;
 pub use tcp::{
-    Collection, Ecn, LossDetection, Profile, SharedOpenings, Sharing, SharingPolicy, TcpSettings,
-    Trust, WindowReduction,
+    BundlingStreams, Collection, ConstantsFor, Ecn, LossDetection, Profile, SharedOpenings,
+    Sharing, SharingPolicy, TcpSettings, ThinDefinition, Trust, WindowReduction,
 };
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{

@@ -1,6 +1,7 @@
 //! Rules of a scenario beyond its types: the rules between keys, and here those about the experiment as a whole, what
 //! is measured and what is captured.
 
+mod constants;
 mod flows;
 mod network;
 mod tcp;

@@ -2,6 +2,7 @@
 //! the next ones to the same peer.
 
 use crate::congestion::Congestion;
+use crate::factor::Factor;
 use crate::workload::Workload;
 use fairwind_units::{ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,41 @@ pub enum Ecn {
     Accurate,
 }
 
+/// Streams that mechanisms for thin streams act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThinDefinition {
+    /// Those with fewer than `thin_segments` segments outstanding, once a loss has ended the initial slow start
+    /// (`tcp_stream_is_thin` of Linux).
+    FewOutstanding,
+    /// Those whose congestion window did not hold back data in the round trip before the recovery.
+    ApplicationLimited,
+    /// All.
+    All,
+}
+
+/// Streams for which constants of loss recovery hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConstantsFor {
+    /// All.
+    All,
+    /// Thin streams, while they are thin; the profile's constants hold for the others.
+    Thin,
+}
+
+/// Streams that bundle old data with new data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BundlingStreams {
+    /// Those with fewer segments in flight than `redundant_interval` allows.
+    Interval,
+    /// Those that are thin by `thin_definition`.
+    Thin,
+    /// All.
+    All,
+}
+
 /// A struct of settings that may be left out, all but those in brackets: those that are not set are not written.
 macro_rules! optional_settings {
     (
@@ -124,6 +160,26 @@ optional_settings! {
         modified_fast_retransmit: bool,
         /// Linear time-outs (LT): no exponential back-off for the first time-outs of a thin stream.
         linear_timeouts: bool,
+        /// Largest number of time-outs in a row without back-off (6), with `linear_timeouts` (Linux
+        /// `TCP_THIN_LINEAR_RETRIES`).
+        #[schemars(range(max = 255))]
+        linear_retries: u32,
+        /// Duplicate ACKs that start a fast retransmit of a thin stream (1), with `modified_fast_retransmit`; else
+        /// `duplicate_threshold` counts (Linux `tcp_thin_dupack`).
+        #[schemars(range(min = 1, max = 255))]
+        thin_duplicate_threshold: u32,
+        /// Streams that linear time-outs, modified fast retransmit and constants for thin streams act on
+        /// (`few-outstanding`).
+        thin_definition: ThinDefinition,
+        /// A stream is thin while fewer segments than this are outstanding (4); only with `few-outstanding`.
+        #[schemars(range(min = 1))]
+        thin_segments: u32,
+        /// Factor of each time-out to the one before it (2; RFC 6298 section 5.5); 1 never backs off. Handshakes and
+        /// window probes always double their waits.
+        #[schemars(range(min = 1, max = 4))]
+        backoff_factor: Factor,
+        /// Streams for which `backoff_factor`, `probe_factor`, `probe_ack_delay` and `reordering_window` hold (`all`).
+        constants_for: ConstantsFor,
         /// Redundant data bundling (RDB): while few segments are in flight, new segments also carry recent data that is
         /// not acknowledged (LCN 2015).
         redundant_bundling: bool,
@@ -134,11 +190,22 @@ optional_settings! {
         /// An application that writes at this interval (10 ms) or a shorter one gets no bundles while as many segments
         /// are in flight as fit into the smallest round trip.
         redundant_interval: Span,
+        /// Streams that bundle (`interval`).
+        redundant_streams: BundlingStreams,
         /// Smart framing (TCP-SF): a congestion window of fewer than four segments is divided into four smaller ones,
         /// so that duplicate ACKs detect a loss among them (Mellia and others, 2005).
         smart_framing: bool,
         /// Loss detection with SACK.
         loss_detection: LossDetection,
+        /// Time that RACK waits for reordered segments, as a share of the smallest round trip (25 %; RFC 8985 section 6.2); at
+        /// most a smoothed round trip.
+        reordering_window: Ratio,
+        /// The reordering window grows by its first size with each round trip that brings a D-SACK (RFC 8985 section 6.2;
+        /// Linux `tcp_recovery` without bit 2).
+        reordering_window_grows: bool,
+        /// RACK does not wait for reordered segments once `duplicate_threshold` segments have arrived (RFC 8985 section
+        /// 6.2; Linux `tcp_recovery` without bit 4).
+        rack_duplicate_threshold: bool,
         /// With SACK, a retransmission counts as lost when new data sent after it has arrived (Linux 2.6); loss
         /// detection by time always does this.
         lost_retransmission_detection: bool,
@@ -146,8 +213,17 @@ optional_settings! {
         window_reduction: WindowReduction,
         /// Tail loss probe: the last segment again after two round trips (RFC 8985 section 7).
         tail_loss_probe: bool,
+        /// Smoothed round trips before a tail loss probe (2; RFC 8985 section 7.2).
+        #[schemars(range(min = 1, max = 8))]
+        probe_factor: Factor,
+        /// Allowance for a delayed acknowledgement before a probe with one segment outstanding (RFC 8985 section 7.2,
+        /// `TLP.max_ack_delay`); default: `minimum_rto` as in Linux, or 200 ms with the probes of linux-3.16.
+        probe_ack_delay: Span,
         /// Early retransmit: fewer duplicate ACKs suffice with few segments outstanding (RFC 5827).
         early_retransmit: bool,
+        /// Delay of an early retransmit as a share of the smoothed round trip, at least 2 ms; 0 % for none. Default: 25 % in
+        /// linux-3.16 (Linux 3.5 to 4.11), else none (RFC 5827).
+        early_retransmit_delay: Ratio,
         /// Forward RTO recovery: new data first after a time-out (RFC 5682).
         forward_rto: bool,
         /// Undo reductions that prove spurious (RFC 3522, RFC 3708).
@@ -227,6 +303,20 @@ impl TcpSettings {
         let is_profiles = matches!(self.profile(), Profile::Linux6_18 | Profile::Linux7_3);
         let is_said = |detection| detection == LossDetection::Rack;
         self.sack != Some(false) && self.loss_detection.map_or(is_profiles, is_said)
+    }
+}
+
+impl TcpSettings {
+    /// Whether the stack repairs early: as set, or as the profile does.
+    pub fn retransmits_early(&self) -> bool {
+        self.early_retransmit.unwrap_or(self.profile() == Profile::Linux3_16)
+    }
+
+    /// Whether tail loss probes are sent: as set, or as the profile does; never without SACK.
+    pub fn probes_tails(&self) -> bool {
+        let is_profiles =
+            matches!(self.profile(), Profile::Linux3_16 | Profile::Linux6_18 | Profile::Linux7_3);
+        self.sack != Some(false) && self.tail_loss_probe.unwrap_or(is_profiles)
     }
 }
 

@@ -1,12 +1,16 @@
 //! The TCP settings of a scenario become an endpoint's behaviour.
 
 use crate::{SimulationError, window_caches};
-use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
-use fairwind_tcp::{
-    AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, LostRetransmissions, Nagle, PluggedAlgorithm, RedundantBundling,
-    ReorderingDetection, SmartFraming, TailLossProbe, WindowReduction,
+use fairwind_scenario::{
+    self as scenario, Congestion, ConstantsFor, Ecn, Profile, TcpSettings, ThinDefinition, Workload,
 };
+use fairwind_tcp::{
+    AckDelay, BundlingStreams, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig,
+    EcnFeedback, Factor, IdleRestart, LossDetection, LossRecovery, LostRetransmissions, Nagle,
+    PluggedAlgorithm, RecoveryConstants, RedundantBundling, ReorderingDetection, SmartFraming,
+    TailLossProbe, ThinStreams, WindowReduction,
+};
+use fairwind_units::Ratio;
 
 /// The behaviour that `settings` describe, for the endpoints of `group`. Congestion controls that are not the
 /// repository's are among `controls`.
@@ -21,6 +25,7 @@ pub(crate) fn config(
     config.timers = profile.timers();
     set_mechanisms(&mut config, settings);
     set_constants(&mut config, settings);
+    set_thin_recovery(&mut config, settings);
     set_sizes(&mut config, group, settings)?;
     if let Some(congestion) = settings.congestion {
         config.congestion = match congestion {
@@ -104,6 +109,13 @@ fn redundancy(settings: &TcpSettings) -> Option<RedundantBundling> {
     }
     let mut rule = RedundantBundling::USUAL;
     set(&mut rule.min_interval, settings.redundant_interval);
+    if let Some(streams) = settings.redundant_streams {
+        rule.streams = match streams {
+            scenario::BundlingStreams::Interval => BundlingStreams::Interval,
+            scenario::BundlingStreams::Thin => BundlingStreams::Thin,
+            scenario::BundlingStreams::All => BundlingStreams::All,
+        };
+    }
     if let Some(segments) = settings.redundant_segments {
         rule.max_segments = (segments > 0).then_some(segments);
     }
@@ -157,12 +169,58 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
         EarlyRetransmit::Off,
         EarlyRetransmit::Immediate,
     );
+    if let Some(delay) = settings.early_retransmit_delay {
+        loss.early_retransmit_delay = Factor::from_ratio(delay);
+        if loss.early_retransmit != EarlyRetransmit::Off {
+            loss.early_retransmit = match delay {
+                Ratio::ZERO => EarlyRetransmit::Immediate,
+                _ => EarlyRetransmit::Delayed,
+            };
+        }
+    }
+    set(&mut loss.rack_adapts, settings.reordering_window_grows);
+    set(&mut loss.rack_duplicate_threshold, settings.rack_duplicate_threshold);
     switch(
         &mut loss.reordering,
         settings.reordering_detection,
         ReorderingDetection::Off,
         ReorderingDetection::Measured { max: 300 },
     );
+}
+
+/// Which streams are thin, and constants for them or for all.
+fn set_thin_recovery(config: &mut Config, settings: &TcpSettings) {
+    let thin = &mut config.thin;
+    set(&mut thin.linear_retries, settings.linear_retries);
+    set(&mut thin.duplicate_threshold, settings.thin_duplicate_threshold);
+    match settings.thin_definition {
+        None | Some(ThinDefinition::FewOutstanding) => {
+            if let Some(below) = settings.thin_segments {
+                thin.streams = ThinStreams::FewOutstanding { below };
+            }
+        }
+        Some(ThinDefinition::ApplicationLimited) => thin.streams = ThinStreams::ApplicationLimited,
+        Some(ThinDefinition::All) => thin.streams = ThinStreams::All,
+    }
+    let constants = recovery_constants(config.loss.constants, settings);
+    match settings.constants_for {
+        None | Some(ConstantsFor::All) => config.loss.constants = constants,
+        Some(ConstantsFor::Thin) => thin.constants = Some(constants),
+    }
+}
+
+fn recovery_constants(
+    mut constants: RecoveryConstants,
+    settings: &TcpSettings,
+) -> RecoveryConstants {
+    let factor = |times: scenario::Factor| Factor::from_ratio(times.ratio());
+    set(&mut constants.backoff_factor, settings.backoff_factor.map(factor));
+    set(&mut constants.probe_factor, settings.probe_factor.map(factor));
+    set(&mut constants.reordering_window, settings.reordering_window.map(Factor::from_ratio));
+    if settings.probe_ack_delay.is_some() {
+        constants.probe_ack_delay = settings.probe_ack_delay;
+    }
+    constants
 }
 
 /// Switches a mechanism off, or on in its `usual` way where the profile does not have it at all.

@@ -55,12 +55,13 @@ mod window_cache;
 
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
-    Bundling, Config, CongestionAlgorithm, ControlAcceptance, DisorderedAcks, EarlyRetransmit,
-    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, HyStartSigns, IdleRestart,
-    KeepAlive, Liveness, LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery,
-    MtuProbing, Nagle, Pacing, PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling,
-    ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming,
-    TailLossProbe, TimerRule, TimestampRule, WindowReduction,
+    Bundling, BundlingStreams, Config, CongestionAlgorithm, ControlAcceptance, DisorderedAcks,
+    EarlyRetransmit, EcnConfig, EcnFeedback, Factor, FastOpenConfig, Gathering, Growth,
+    HyStartSigns, IdleRestart, KeepAlive, Liveness, LossDetection, LossRecovery,
+    LostRetransmissions, MtuDiscovery, MtuProbing, Nagle, Pacing, PathConfig, ProbeRule, Receiving,
+    RecoveryConstants, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
+    SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, ThinRecovery, ThinStreams,
+    TimerRule, TimestampRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};

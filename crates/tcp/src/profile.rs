@@ -105,7 +105,7 @@
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
     IdleRestart, Liveness, LossRecovery, Nagle, PathConfig, Receiving, ReductionBase, RttRule,
-    Sending, TimerRule, WindowReduction,
+    Sending, ThinRecovery, TimerRule, WindowReduction,
 };
 use fairwind_units::Span;
 
@@ -360,6 +360,7 @@ fn rfc() -> Config {
         limited_transmit: true,
         modified_fast_retransmit: false,
         linear_timeouts: false,
+        thin: ThinRecovery::LINUX,
         loss: LossRecovery::rfc(),
         collapse_retransmissions: false,
         growth: Growth::rfc(),

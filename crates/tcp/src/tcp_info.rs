@@ -20,7 +20,7 @@ pub struct TcpInfo {
     pub consecutive_timeouts: Option<u32>,
     /// Unanswered probes of a closed window or an idle connection (`tcpi_probes`).
     pub unanswered_probes: Option<u32>,
-    /// Present doublings of the time-out (`tcpi_backoff`).
+    /// Present back-offs of the time-out (`tcpi_backoff`).
     pub backoff: Option<u32>,
     /// Negotiated options, by the bits of Linux (`tcpi_options`).
     pub options: Option<u32>,

@@ -211,24 +211,32 @@ def _thick_streams(case: Case) -> Found:
         size = mean_of(sizes.get("payload", sizes.get("packet")), parse_bytes)
         rtt_s = case.network.rtt_s(group["from"], group["to"])
         rate = max(math.ceil(size / case.network.mtu_bytes), 1) / max(interval_s, 1e-9)
-        if rtt_s * rate >= THIN_PACKETS:
+        below = thin_below(group["tcp"])
+        if rtt_s * rate >= below:
             yield (
                 f"thick {group['name']}",
                 f"flows.{group['name']}: {significant(rtt_s * rate, 2)} packets are in flight at "
                 f"an RTT of {time_in_words(rtt_s)}, and mechanisms for thin streams work below "
-                f"{THIN_PACKETS}; lengthen workload.interval",
+                f"{significant(below, 2)}; lengthen workload.interval",
             )
             continue
         full_s = rtt_s + _full_queue_s(case, group)
         is_used = any(group["tcp"].get(key) for key in OF_THIN_STREAMS)
-        if is_used and rate * full_s >= THIN_PACKETS:
+        if is_used and rate * full_s >= below:
             yield (
                 f"{USED}thick {group['name']}",
                 f"flows.{group['name']}: {significant(full_s * rate, 2)} packets are in flight "
                 f"when the queue is full (RTT {time_in_words(full_s)}), and mechanisms for thin "
-                f"streams work below {THIN_PACKETS}, so they do nothing then; shorten "
+                f"streams work below {significant(below, 2)}, so they do nothing then; shorten "
                 "path.queue.limit, or lengthen workload.interval",
             )
+
+
+def thin_below(tcp: Mapping[str, Any]) -> float:
+    """Give the number of packets below which a stream is thin; infinite by other definitions."""
+    if tcp.get("thin_definition", "few-outstanding") != "few-outstanding":
+        return math.inf
+    return float(tcp.get("thin_segments", THIN_PACKETS))
 
 
 def _full_queue_s(case: Case, group: Mapping[str, Any]) -> float:

@@ -3,7 +3,8 @@
 use super::Key;
 use crate::endpoint::Endpoint;
 use crate::kernel::{LINEAR_TIMEOUTS, THIN_DUPLICATES};
-use fairwind_scenario::{LossDetection, WindowReduction};
+use fairwind_scenario::{Factor, LossDetection, ThinDefinition, WindowReduction};
+use fairwind_units::{Ratio, Span};
 
 /// The first release that repairs nothing early: RACK and probes had taken its place.
 const WITHOUT_EARLY_RETRANSMIT: (u32, u32) = (4, 12);
@@ -15,6 +16,19 @@ const RACK_ALWAYS: (u32, u32) = (6, 17);
 const WITHOUT_FORWARD: (u32, u32) = (4, 15);
 /// The first release that is more careful below the threshold.
 const SAFE_REDUCTION: (u32, u32) = (5, 15);
+
+/// The share of round trips that RACK and early retransmit wait.
+const QUARTER: Ratio = Ratio::from_parts_per_billion(250_000_000);
+/// The least time-out of a kernel, unless it is set.
+const USUAL_LEAST_TIMEOUT: Span = Span::from_millis(200);
+/// The first release whose probes allow for the least time-out that is set.
+const PROBES_BY_LEAST_TIMEOUT: (u32, u32) = (6, 6);
+
+const RECOVERY: &str = "net.ipv4.tcp_recovery";
+/// Bits of it: RACK; a window that does not grow; no end of the wait by a number of segments.
+const RACK: u8 = 1;
+const STATIC_WINDOW: u8 = 2;
+const NO_DUPLICATE_THRESHOLD: u8 = 4;
 
 /// What parameters of `redundant_bundling` say without it.
 const WITH_BUNDLES: &str = "has no effect without `redundant_bundling`, which is not available";
@@ -52,6 +66,67 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "linear_retries",
+        setting: "none: 6",
+        limits: "a constant (`TCP_THIN_LINEAR_RETRIES`): other values are not available",
+        apply: |end| {
+            let is_other = end.settings.linear_retries.is_some_and(|retries| retries != 6);
+            let mechanism = "six time-outs of a thin stream do not back off, a constant";
+            end.refuse_if(is_other, mechanism, "linear_retries = 6");
+        },
+    },
+    Key {
+        name: "thin_duplicate_threshold",
+        setting: "none: 1",
+        limits: "other values are not available; `duplicate_threshold` is, for all streams of the host",
+        apply: |end| {
+            let is_other = end.settings.thin_duplicate_threshold.is_some_and(|count| count != 1);
+            let mechanism = "modified fast retransmit, where it is, needs one duplicate ACK";
+            let alternative = "duplicate_threshold, which holds for all streams of the host";
+            end.refuse_if(is_other, mechanism, alternative);
+        },
+    },
+    Key {
+        name: "thin_definition",
+        setting: "none: `few-outstanding`",
+        limits: "other definitions are not available",
+        apply: |end| {
+            let definition = end.settings.thin_definition;
+            let is_other = definition.is_some_and(|it| it != ThinDefinition::FewOutstanding);
+            let mechanism = "a stream is thin while fewer than four segments are outstanding";
+            end.refuse_if(is_other, mechanism, "thin_definition = \"few-outstanding\"");
+        },
+    },
+    Key {
+        name: "thin_segments",
+        setting: "none: 4",
+        limits: "a constant of `tcp_stream_is_thin`: other values are not available",
+        apply: |end| {
+            let is_other = end.settings.thin_segments.is_some_and(|segments| segments != 4);
+            let mechanism = "a stream is thin while fewer than four segments are outstanding";
+            end.refuse_if(is_other, mechanism, "thin_segments = 4");
+        },
+    },
+    Key {
+        name: "backoff_factor",
+        setting: "none: 2",
+        limits: "other values are not available; `linear_timeouts` leaves the first six time-outs of a thin stream as \
+                 they are, and `maximum_rto` bounds all from 1 s on",
+        apply: |end| {
+            let is_other = end.settings.backoff_factor.is_some_and(|factor| factor != Factor::TWO);
+            let mechanism = "each time-out is twice the one before it";
+            let alternative =
+                "backoff_factor = 2, with linear_timeouts = true or a lower maximum_rto";
+            end.refuse_if(is_other, mechanism, alternative);
+        },
+    },
+    Key {
+        name: "constants_for",
+        setting: "none",
+        limits: "the constants that it is about are the kernel's own, for all streams",
+        apply: |_| {},
+    },
+    Key {
         name: "redundant_bundling",
         setting: "none: always off",
         limits: "not available: no released kernel bundles old data",
@@ -64,6 +139,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "redundant_segments", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
     Key { name: "redundant_bytes", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
     Key { name: "redundant_interval", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_streams", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
     Key {
         name: "smart_framing",
         setting: "none: always off",
@@ -79,6 +155,29 @@ pub(super) const KEYS: &[Key] = &[
         setting: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
         limits: "since 6.17 SACK always brings RACK; `forward` is gone since 4.15",
         apply: loss_detection,
+    },
+    Key {
+        name: "reordering_window",
+        setting: "none: 25 %",
+        limits: "other values are not available; `rack_duplicate_threshold` ends the wait at a number of segments, and \
+                 `reordering_window_grows` keeps it from growing",
+        apply: |end| {
+            let is_other = end.settings.reordering_window.is_some_and(|share| share != QUARTER);
+            let mechanism = "RACK waits a quarter of the smallest round trip";
+            end.refuse_if(is_other, mechanism, "reordering_window = \"25 %\"");
+        },
+    },
+    Key {
+        name: "reordering_window_grows",
+        setting: "`tcp_recovery`: bit 2 where it is off",
+        limits: "",
+        apply: recovery_bits,
+    },
+    Key {
+        name: "rack_duplicate_threshold",
+        setting: "`tcp_recovery`: bit 4 where it is off",
+        limits: "",
+        apply: recovery_bits,
     },
     Key {
         name: "lost_retransmission_detection",
@@ -103,10 +202,32 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "probe_factor",
+        setting: "none: 2",
+        limits: "other values are not available",
+        apply: |end| {
+            let is_other = end.settings.probe_factor.is_some_and(|factor| factor != Factor::TWO);
+            let mechanism = "a probe follows after two smoothed round trips";
+            end.refuse_if(is_other, mechanism, "probe_factor = 2");
+        },
+    },
+    Key {
+        name: "probe_ack_delay",
+        setting: "none: `minimum_rto`",
+        limits: "only the value of `minimum_rto`, 200 ms unless set, which the kernel adds; up to 6.5 it is 200 ms",
+        apply: probe_ack_delay,
+    },
+    Key {
         name: "early_retransmit",
         setting: "none: always off",
         limits: "gone since 4.12; RACK repairs as early",
         apply: early_retransmit,
+    },
+    Key {
+        name: "early_retransmit_delay",
+        setting: "`tcp_early_retrans` up to 4.11: 0 % is 1, 25 % is 2, or 3 with probes",
+        limits: "has no effect without `early_retransmit`; with 0 % there are no probes, and other values are not available",
+        apply: early_retransmit_delay,
     },
     Key {
         name: "forward_rto",
@@ -173,12 +294,8 @@ fn loss_detection(end: &mut Endpoint<'_>) {
     let version = end.kernel.version;
     match end.settings.loss_detection {
         None => {}
-        Some(LossDetection::Rack) => {
-            end.sysctl("net.ipv4.tcp_recovery", 1_u8);
-        }
-        Some(LossDetection::Rfc6675) if version < RACK_ALWAYS => {
-            end.sysctl("net.ipv4.tcp_recovery", 0_u8);
-        }
+        Some(LossDetection::Rack) => recovery_bits(end),
+        Some(LossDetection::Rfc6675) if version < RACK_ALWAYS => recovery_bits(end),
         Some(LossDetection::Rfc6675) => end.refuse(
             "since 6.17 losses are found by time (RACK) wherever there is SACK",
             "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
@@ -190,6 +307,59 @@ fn loss_detection(end: &mut Endpoint<'_>) {
             "it has had no forward acknowledgment since 4.15",
             "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
         ),
+    }
+}
+
+/// Several keys have a bit each in one sysctl.
+fn recovery_bits(end: &mut Endpoint<'_>) {
+    let settings = end.settings;
+    let by_count =
+        settings.loss_detection == Some(LossDetection::Rfc6675) && end.kernel.version < RACK_ALWAYS;
+    let mut bits = if by_count { 0 } else { RACK };
+    for (is_off, bit) in [
+        (settings.reordering_window_grows == Some(false), STATIC_WINDOW),
+        (settings.rack_duplicate_threshold == Some(false), NO_DUPLICATE_THRESHOLD),
+    ] {
+        bits |= if is_off { bit } else { 0 };
+    }
+    let is_set = settings.loss_detection.is_some()
+        || settings.reordering_window_grows.is_some()
+        || settings.rack_duplicate_threshold.is_some();
+    if is_set {
+        end.sysctl(RECOVERY, bits);
+    }
+}
+
+fn probe_ack_delay(end: &mut Endpoint<'_>) {
+    let Some(wanted) = end.settings.probe_ack_delay else { return };
+    let has_rule = end.kernel.version >= PROBES_BY_LEAST_TIMEOUT;
+    let least = end.settings.minimum_rto.filter(|_| has_rule).unwrap_or(USUAL_LEAST_TIMEOUT);
+    let mechanism = format!("a probe of one segment waits {least} more, its least time-out");
+    let alternative = if has_rule {
+        format!("minimum_rto = \"{wanted}\" as well, or probe_ack_delay = \"{least}\"")
+    } else {
+        format!("probe_ack_delay = \"{least}\"")
+    };
+    end.refuse_if(wanted != least, &mechanism, &alternative);
+}
+
+fn early_retransmit_delay(end: &mut Endpoint<'_>) {
+    let has_effect = end.settings.early_retransmit == Some(true)
+        && end.kernel.version < WITHOUT_EARLY_RETRANSMIT;
+    let Some(wanted) = end.settings.early_retransmit_delay.filter(|_| has_effect) else { return };
+    match wanted {
+        QUARTER => {}
+        Ratio::ZERO if end.settings.tail_loss_probe == Some(false) => {
+            end.sysctl("net.ipv4.tcp_early_retrans", 1_u8);
+        }
+        Ratio::ZERO => {
+            let mechanism = "early retransmit without a delay excludes tail loss probes";
+            end.refuse(mechanism, "tail_loss_probe = false, or early_retransmit_delay = \"25 %\"");
+        }
+        _ => {
+            let mechanism = "early retransmit waits a quarter of a round trip, or not at all";
+            end.refuse(mechanism, "early_retransmit_delay = \"25 %\" or \"0 %\"");
+        }
     }
 }
 

@@ -73,6 +73,71 @@ fn all_refusals_are_reported_at_once() {
     assert!(text.contains("duplicate_threshold = 1"), "{text}");
 }
 
+/// What a kernel has anyway may be said; anything else is refused with the constant.
+#[test]
+fn constants_of_kernels_may_only_be_repeated() {
+    for (key, same, other, mechanism) in [
+        ("linear_retries", "6", "3", "six time-outs"),
+        ("thin_duplicate_threshold", "1", "2", "one duplicate ACK"),
+        ("thin_definition", "\"few-outstanding\"", "\"all\"", "fewer than four segments"),
+        ("thin_definition", "\"few-outstanding\"", "\"application-limited\"", "fewer than four"),
+        ("thin_segments", "4", "8", "fewer than four segments"),
+        ("backoff_factor", "2", "1.5", "twice the one before"),
+        ("probe_factor", "2.0", "1.25", "two smoothed round trips"),
+        ("probe_ack_delay", "\"200 ms\"", "\"25 ms\"", "minimum_rto = \"25 ms\" as well"),
+        ("reordering_window", "\"25 %\"", "\"10 %\"", "a quarter of the smallest round trip"),
+    ] {
+        let of = |value: &str| settings(&linux_6_18(), &format!("tcp = {{ {key} = {value} }}"));
+        assert_eq!(of(same).map(|_| ()), Ok(()), "{key}");
+        let text = of(other).unwrap_err();
+        assert!(text.contains(&format!("flows.greedy.tcp.{key} = ")), "{text}");
+        assert!(text.contains(mechanism), "{text}");
+    }
+}
+
+/// Since 6.6 a probe of one segment allows for the least time-out that is set.
+#[test]
+fn probes_allow_for_least_timeout() {
+    let tables = "tcp = { probe_ack_delay = \"40 ms\", minimum_rto = \"40 ms\" }";
+    assert!(settings(&linux_6_18(), tables).is_ok());
+    let old = Kernel { release: "6.5.0".to_owned(), version: (6, 5), ..linux_6_18() };
+    let text = settings(&old, tables).unwrap_err();
+    assert!(text.contains("nearest: probe_ack_delay = \"200 ms\""), "{text}");
+}
+
+#[test]
+fn recovery_keys_share_one_sysctl() {
+    let old = Kernel { release: "6.12.0".to_owned(), version: (6, 12), ..linux_6_18() };
+    let bits = |kernel: &Kernel, keys: &str| {
+        let settings = settings(kernel, &format!("tcp = {{ {keys} }}")).unwrap();
+        sysctl(&settings, 0, "net.ipv4.tcp_recovery").to_owned()
+    };
+    let (fixed, waits) = ("reordering_window_grows = false", "rack_duplicate_threshold = false");
+    assert_eq!(bits(&linux_6_18(), "reordering_window_grows = true"), "1");
+    assert_eq!(bits(&linux_6_18(), fixed), "3");
+    assert_eq!(bits(&linux_6_18(), waits), "5");
+    assert_eq!(bits(&linux_6_18(), &format!("{fixed}, {waits}")), "7");
+    assert_eq!(bits(&old, &format!("{fixed}, loss_detection = \"rfc6675\"")), "2");
+    assert_eq!(bits(&old, &format!("{fixed}, {waits}, loss_detection = \"rack\"")), "7");
+}
+
+#[test]
+fn early_retransmit_delays_are_modes() {
+    let old = Kernel { release: "4.9.0".to_owned(), version: (4, 9), ..linux_6_18() };
+    let mode = |keys: &str| {
+        let settings = settings(&old, &format!("tcp = {{ early_retransmit = true, {keys} }}"))?;
+        Ok::<_, String>(sysctl(&settings, 0, "net.ipv4.tcp_early_retrans").to_owned())
+    };
+    let without = "tail_loss_probe = false, early_retransmit_delay";
+    assert_eq!(mode("early_retransmit_delay = \"25 %\""), Ok("3".to_owned()));
+    assert_eq!(mode(&format!("{without} = \"25 %\"")), Ok("2".to_owned()));
+    assert_eq!(mode(&format!("{without} = \"0 %\"")), Ok("1".to_owned()));
+    let text = mode("early_retransmit_delay = \"0 %\"").unwrap_err();
+    assert!(text.contains("tail_loss_probe = false"), "{text}");
+    let text = mode("early_retransmit_delay = \"50 %\"").unwrap_err();
+    assert!(text.contains("a quarter of a round trip"), "{text}");
+}
+
 #[test]
 fn rack_kernels_detect_lost_retransmissions() {
     let new = linux_6_18();

@@ -1,6 +1,6 @@
 //! Rules about a TCP endpoint's settings, and about what hosts remember of their connections.
 
-use super::{Rules, interval_is_possible};
+use super::{Rules, constants, interval_is_possible};
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::{Congestion, SharedOpenings, Sharing, SharingPolicy, TcpSettings};
 use fairwind_qdisc::tc::nearest;
@@ -21,6 +21,7 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
     timeouts_are_ordered(rules, tcp, key);
     bundles_are_possible(rules, tcp, key);
     repairs_are_judged_once(rules, tcp, key);
+    constants::check(rules, tcp, key);
     sharing_is_possible(rules, tcp, key, input.duration);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);

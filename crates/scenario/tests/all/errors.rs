@@ -350,6 +350,20 @@ fn tcp_settings_fit_together() {
     tcp("syn_retries = 128", "between 0 and 127");
     tcp("redundant_bytes = \"0 B\"", "a bundle must not be empty");
     tcp("redundant_interval = \"0 s\"", "it must be 1 us or more");
+    tcp("backoff_factor = 0.5", "tcp.backoff_factor = 0.5: it must be between 1 and 4");
+    tcp("backoff_factor = 5", "it must be between 1 and 4");
+    tcp("backoff_factor = \"150 %\"", "expected a number, found a text");
+    tcp("probe_factor = 0", "it must be between 1 and 8");
+    tcp("linear_retries = 256", "it must be between 0 and 255");
+    tcp("thin_segments = 0", "it must be between 1 and 4294967295");
+    tcp("thin_duplicate_threshold = 0", "it must be between 1 and 255");
+    tcp("thin_definition = \"thin\"", "few-outstanding, application-limited, all");
+    tcp("constants_for = \"thn\"", "did you mean \"thin\"?");
+    tcp("redundant_streams = \"none\"", "interval, thin, all");
+    tcp("probe_ack_delay = 25", "a time needs a unit");
+    tcp("reordering_window = 0.25", "a share needs a unit");
+    tcp("reordering_window = \"101 %\"", "between 0 % and 100 % of the smallest round trip");
+    tcp("early_retransmit_delay = \"200 %\"", "between 0 % and 100 % of the smoothed round trip");
 }
 
 #[test]

@@ -87,6 +87,77 @@ fn keys_by_their_names_elsewhere_are_known() {
     }
 }
 
+/// Each limit and constant can be set from outside, be swept, and is written as it was read.
+#[test]
+fn recovery_constants_can_be_set_and_swept() {
+    for (key, values) in [
+        ("linear_retries", ["3", "0"]),
+        ("thin_duplicate_threshold", ["2", "3"]),
+        ("thin_definition", ["\"all\"", "\"application-limited\""]),
+        ("thin_segments", ["2", "8"]),
+        ("backoff_factor", ["1.5", "1.25"]),
+        ("constants_for", ["\"thin\"", "\"all\""]),
+        ("probe_factor", ["1.1", "4.0"]),
+        ("probe_ack_delay", ["\"25 ms\"", "\"0 ns\""]),
+        ("reordering_window", ["\"10 %\"", "\"100 %\""]),
+        ("reordering_window_grows", ["false", "true"]),
+        ("rack_duplicate_threshold", ["false", "true"]),
+        ("early_retransmit_delay", ["\"50 %\"", "\"0 %\""]),
+        ("redundant_streams", ["\"thin\"", "\"all\""]),
+    ] {
+        let path = format!("flows.thin.tcp.{key}");
+        let swept = planned(&[(&format!("sweep.{path}"), &format!("[{}]", values.join(", ")))]);
+        let axis = swept.axes.iter().find(|axis| axis.name == path).expect("an axis");
+        assert_eq!(axis.labels.len(), 2);
+        for value in values {
+            let plan = planned(&[(&path, value)]);
+            let written = serde_json::to_value(plan.cells[0].experiment.flows[0].tcp).unwrap();
+            let known: serde_json::Value = serde_json::from_str(value).unwrap();
+            let read: fairwind_scenario::TcpSettings =
+                serde_json::from_value(serde_json::json!({ key: known })).unwrap();
+            assert_eq!(serde_json::to_value(read).unwrap()[key], written[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn settings_without_effect_are_warned() {
+    let warnings = |keys: &str| {
+        let flows = format!("workload = {{ kind = \"greedy\" }}\ntcp = {{ {keys} }}");
+        let text = THIN_AGAINST_GREEDY.replacen("workload = { kind = \"greedy\" }", &flows, 1);
+        document(&text).plan().unwrap_or_else(|errors| panic!("{errors}")).warnings
+    };
+    for (without, with) in [
+        ("linear_retries = 3", "linear_timeouts = true"),
+        ("thin_duplicate_threshold = 2", "modified_fast_retransmit = true"),
+        ("thin_segments = 8", "linear_timeouts = false"),
+        ("thin_segments = 8, linear_timeouts = true, thin_definition = \"all\"", ""),
+        ("thin_definition = \"all\"", "modified_fast_retransmit = true"),
+        ("thin_definition = \"all\"", "redundant_bundling = true, redundant_streams = \"thin\""),
+        ("constants_for = \"thin\"", "backoff_factor = 1.5"),
+        ("redundant_streams = \"all\"", "redundant_bundling = true"),
+        ("early_retransmit_delay = \"10 %\"", "early_retransmit = true"),
+        ("early_retransmit_delay = \"10 %\"", "profile = \"linux-3.16\""),
+        ("profile = \"rfc\", probe_factor = 1.5", "tail_loss_probe = true"),
+        ("profile = \"freebsd-14\", probe_ack_delay = \"25 ms\"", "tail_loss_probe = true"),
+        ("profile = \"rfc\", reordering_window = \"10 %\"", "loss_detection = \"rack\""),
+        ("profile = \"rfc\", reordering_window_grows = false", "loss_detection = \"rack\""),
+        ("profile = \"rfc\", rack_duplicate_threshold = false", "loss_detection = \"rack\""),
+    ] {
+        let [warning] = &warnings(without)[..] else {
+            panic!("{without}: {:?}", warnings(without))
+        };
+        assert!(warning.contains("this key has no effect"), "{warning}");
+        if !with.is_empty() {
+            assert_eq!(warnings(&format!("{without}, {with}")), Vec::<String>::new(), "{without}");
+        }
+    }
+    assert_eq!(warnings("probe_factor = 1.5, reordering_window = \"10 %\""), Vec::<String>::new());
+    let both = "redundant_bundling = true, redundant_interval = \"20 ms\", redundant_streams";
+    let [warning] = &warnings(&format!("{both} = \"all\""))[..] else { panic!("one warning") };
+    assert!(warning.contains("redundant_streams = \"interval\""), "{warning}");
+}
+
 #[test]
 fn labels_may_set_further_keys() {
     let named = |variants: &str, labels: &str| {

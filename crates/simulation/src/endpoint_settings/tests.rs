@@ -4,10 +4,11 @@ use fairwind_scenario::{
     WindowReduction as Reduction, Workload,
 };
 use fairwind_tcp::{
-    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, LostRetransmissions,
-    RedundantBundling, SmartFraming, TailLossProbe, WindowReduction,
+    BundlingStreams, Config, CongestionAlgorithm, EarlyRetransmit, Factor, LossDetection,
+    LostRetransmissions, RecoveryConstants, RedundantBundling, SmartFraming, TailLossProbe,
+    ThinRecovery, ThinStreams, WindowReduction,
 };
-use fairwind_units::{ByteCount, Span};
+use fairwind_units::{ByteCount, Ratio, Span};
 
 /// Any workload; mechanisms of repair do not depend on it.
 fn greedy() -> Workload {
@@ -132,11 +133,13 @@ fn keys_set_bundle_bounds() {
         redundant_segments: Some(3),
         redundant_bytes: Some(ByteCount::new(700)),
         redundant_interval: Some(Span::from_millis(20)),
+        redundant_streams: Some(scenario::BundlingStreams::Thin),
         ..TcpSettings::default()
     };
     let rule = RedundantBundling {
         max_bytes: Some(700),
         max_segments: Some(3),
+        streams: BundlingStreams::Thin,
         min_interval: Span::from_millis(20),
     };
     let bundles = |settings: TcpSettings| with(Profile::Linux3_16, &settings).sending.redundancy;
@@ -144,6 +147,94 @@ fn keys_set_bundle_bounds() {
     let unbounded = scenario::TcpSettings { redundant_segments: Some(0), ..settings };
     assert_eq!(bundles(unbounded), Some(RedundantBundling { max_segments: None, ..rule }));
     assert_eq!(bundles(TcpSettings { redundant_bundling: None, ..settings }), None);
+}
+
+#[test]
+fn keys_set_recovery_constants() {
+    let times = |times: f64| serde_json::from_value(serde_json::json!(times)).unwrap();
+    let percent = |percent: u64| Ratio::from_parts_per_billion(percent * 10_000_000);
+    let settings = TcpSettings {
+        backoff_factor: Some(times(1.5)),
+        probe_factor: Some(times(1.25)),
+        probe_ack_delay: Some(Span::from_millis(25)),
+        reordering_window: Some(percent(10)),
+        ..TcpSettings::default()
+    };
+    let expected = RecoveryConstants {
+        backoff_factor: Factor::from_ratio(percent(150)),
+        probe_factor: Factor::from_ratio(percent(125)),
+        probe_ack_delay: Some(Span::from_millis(25)),
+        reordering_window: Factor::from_ratio(percent(10)),
+    };
+    let all = with(Profile::Linux6_18, &settings);
+    assert_eq!((all.loss.constants, all.thin.constants), (expected, None));
+    let constants_for = Some(scenario::ConstantsFor::Thin);
+    let thin = with(Profile::Linux6_18, &TcpSettings { constants_for, ..settings });
+    let found = (thin.loss.constants, thin.thin.constants);
+    assert_eq!(found, (RecoveryConstants::RFC, Some(expected)));
+}
+
+#[test]
+fn keys_set_limits_of_thin_streams() {
+    let settings = TcpSettings {
+        linear_retries: Some(3),
+        thin_duplicate_threshold: Some(2),
+        thin_segments: Some(8),
+        reordering_window_grows: Some(false),
+        rack_duplicate_threshold: Some(false),
+        ..TcpSettings::default()
+    };
+    let config = with(Profile::Linux6_18, &settings);
+    let streams = ThinStreams::FewOutstanding { below: 8 };
+    let expected =
+        ThinRecovery { streams, linear_retries: 3, duplicate_threshold: 2, constants: None };
+    assert_eq!(config.thin, expected);
+    assert!(!config.loss.rack_adapts && !config.loss.rack_duplicate_threshold);
+    for (definition, streams) in [
+        (scenario::ThinDefinition::FewOutstanding, ThinStreams::FewOutstanding { below: 4 }),
+        (scenario::ThinDefinition::ApplicationLimited, ThinStreams::ApplicationLimited),
+        (scenario::ThinDefinition::All, ThinStreams::All),
+    ] {
+        let thin_definition = Some(definition);
+        let settings = TcpSettings { thin_definition, ..TcpSettings::default() };
+        assert_eq!(with(Profile::Rfc, &settings).thin.streams, streams);
+    }
+}
+
+/// Scenarios are warned by what the room of scenarios knows of profiles.
+#[test]
+fn early_repairs_and_probes_of_profiles_are_known() {
+    for profile in [
+        Profile::Rfc,
+        Profile::Linux2_6,
+        Profile::Linux3_16,
+        Profile::Linux6_18,
+        Profile::Linux7_3,
+        Profile::FreeBsd5_4,
+        Profile::FreeBsd14,
+    ] {
+        let settings = TcpSettings { profile: Some(profile), ..TcpSettings::default() };
+        let loss = with(profile, &settings).loss;
+        let repairs = loss.early_retransmit != EarlyRetransmit::Off;
+        assert_eq!(settings.retransmits_early(), repairs, "{settings:?}");
+        assert_eq!(settings.probes_tails(), loss.tail_loss_probe != TailLossProbe::Off);
+    }
+}
+
+#[test]
+fn early_retransmit_delay_of_zero_is_none() {
+    let of = |profile, share: u64, early_retransmit| {
+        let early_retransmit_delay = Some(Ratio::from_parts_per_billion(share * 10_000_000));
+        let settings =
+            TcpSettings { early_retransmit, early_retransmit_delay, ..TcpSettings::default() };
+        let loss = with(profile, &settings).loss;
+        assert_eq!(loss.early_retransmit_delay.of(Span::from_secs(100)), Span::from_secs(share));
+        loss.early_retransmit
+    };
+    assert_eq!(of(Profile::Linux3_16, 0, None), EarlyRetransmit::Immediate);
+    assert_eq!(of(Profile::Linux3_16, 40, None), EarlyRetransmit::Delayed);
+    assert_eq!(of(Profile::Linux6_18, 40, Some(true)), EarlyRetransmit::Delayed);
+    assert_eq!(of(Profile::Linux6_18, 40, None), EarlyRetransmit::Off);
 }
 
 #[test]

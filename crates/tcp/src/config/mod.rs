@@ -5,6 +5,7 @@
 
 mod connection;
 mod receiving;
+mod recovery_constants;
 mod sending;
 
 pub use connection::{
@@ -16,10 +17,11 @@ pub use receiving::{
     AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, DisorderedAcks, Receiving,
     TimestampRule,
 };
+pub use recovery_constants::{Factor, RecoveryConstants, ThinRecovery, ThinStreams};
 pub use sending::{
-    Bundling, EarlyRetransmit, Gathering, Growth, HyStartSigns, LossDetection, LossRecovery,
-    LostRetransmissions, Pacing, RedundantBundling, ReorderingDetection, SendBufferRule, Sending,
-    SillyWindow, SmartFraming, TailLossProbe, WindowReduction,
+    Bundling, BundlingStreams, EarlyRetransmit, Gathering, Growth, HyStartSigns, LossDetection,
+    LossRecovery, LostRetransmissions, Pacing, RedundantBundling, ReorderingDetection,
+    SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, WindowReduction,
 };
 
 use crate::sender::congestion::plugged::PluggedAlgorithm;
@@ -151,6 +153,11 @@ impl Config {
             || self.growth.inflight_limit
             || self.path.is_device_full
     }
+
+    /// Whether loss recovery has the constants of the RFCs, for thin streams too.
+    pub(crate) fn has_usual_constants(&self) -> bool {
+        self.thin.constants.is_none() && self.loss.constants == RecoveryConstants::RFC
+    }
 }
 
 /// The complete behaviour of an endpoint.
@@ -169,10 +176,13 @@ pub struct Config {
     pub window_scaling: bool,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Retransmit on the first duplicate ACK while the stream is thin (Linux `tcp_thin_dupack`).
+    /// Retransmit on the first duplicate ACK, or the [`ThinRecovery::duplicate_threshold`]-th, while the stream is thin (Linux `tcp_thin_dupack`).
     pub modified_fast_retransmit: bool,
-    /// Up to six time-outs without back-off while the stream is thin (Linux `tcp_thin_linear_timeouts`).
+    /// Time-outs without back-off while the stream is thin, up to [`ThinRecovery::linear_retries`] (Linux
+    /// `tcp_thin_linear_timeouts`).
     pub linear_timeouts: bool,
+    /// Which streams are thin, and limits of the mechanisms for them.
+    pub thin: ThinRecovery,
     /// Loss detection and recovery.
     pub loss: LossRecovery,
     /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).

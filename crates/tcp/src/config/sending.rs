@@ -1,5 +1,6 @@
 //! Settings of the sending half: segmentation, send buffer, pacing, window growth, loss recovery.
 
+use super::recovery_constants::{Factor, RecoveryConstants};
 use fairwind_units::Span;
 
 /// Buffering of written data before it is sent.
@@ -213,6 +214,20 @@ impl SmartFraming {
     pub const USUAL: Self = Self { segments: 4 };
 }
 
+/// Which streams bundle old data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BundlingStreams {
+    /// Those with fewer segments in flight than a sender with the
+    /// [minimum interval](RedundantBundling::min_interval) has within the minimum round trip
+    /// (`tcp_thin_dpifl_itt_lower_bound`).
+    Interval,
+    /// Those that are thin for loss recovery ([`ThinStreams`](crate::ThinStreams)).
+    Thin,
+    /// All.
+    All,
+}
+
 /// Redundant data bundling (RDB): a segment of new data also carries recently sent, unacknowledged data
 /// before it, as far as that fits; only while few segments are in flight.
 ///
@@ -227,6 +242,8 @@ pub struct RedundantBundling {
     /// Maximum number of older segments in one segment (`tcp_rdb_max_packets`); `None` for no
     /// limit.
     pub max_segments: Option<u32>,
+    /// Which streams bundle.
+    pub streams: BundlingStreams,
     /// A stream is thin while fewer segments are in flight than a sender with this write interval has
     /// within the minimum round trip (`tcp_thin_dpifl_itt_lower_bound`). More than zero.
     pub min_interval: Span,
@@ -235,8 +252,12 @@ pub struct RedundantBundling {
 impl RedundantBundling {
     /// The authors' defaults: one older segment, up to a full segment, write intervals of at least 10
     /// ms.
-    pub const USUAL: Self =
-        Self { max_bytes: None, max_segments: Some(1), min_interval: Span::from_millis(10) };
+    pub const USUAL: Self = Self {
+        max_bytes: None,
+        max_segments: Some(1),
+        streams: BundlingStreams::Interval,
+        min_interval: Span::from_millis(10),
+    };
 }
 
 /// Signals of `HyStart`.
@@ -356,7 +377,8 @@ pub enum EarlyRetransmit {
     Off,
     /// Immediately.
     Immediate,
-    /// After a quarter of the round trip, at least 2 ms, after reordering (Linux 3.5 to 4.11).
+    /// After [a part](LossRecovery::early_retransmit_delay) of the round trip, at least 2 ms (Linux 3.5 to
+    /// 4.11).
     Delayed,
 }
 
@@ -391,6 +413,10 @@ pub struct LossRecovery {
     pub tail_loss_probe: TailLossProbe,
     /// Early retransmit.
     pub early_retransmit: EarlyRetransmit,
+    /// Part of the smoothed round trip that [`EarlyRetransmit::Delayed`] waits (Linux: 1/4).
+    pub early_retransmit_delay: Factor,
+    /// Back-off, probes and reordering window.
+    pub constants: RecoveryConstants,
     /// Window reduction.
     pub reduction: WindowReduction,
     /// F-RTO: new data first after a time-out, to detect a spurious one (RFC 5682).
@@ -418,6 +444,8 @@ impl LossRecovery {
             rack_adapts: true,
             tail_loss_probe: TailLossProbe::Off,
             early_retransmit: EarlyRetransmit::Off,
+            early_retransmit_delay: Factor::QUARTER,
+            constants: RecoveryConstants::RFC,
             reduction: WindowReduction::Immediate,
             forward_rto: false,
             undo: false,

@@ -3,6 +3,7 @@
 use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
+use crate::config::Factor;
 use crate::handshake::syn_options;
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
@@ -360,7 +361,7 @@ impl Connection {
             return;
         }
         if timeouts > linear {
-            self.sender.rto_mut().back_off(self.config.maximum_rto);
+            self.sender.rto_mut().back_off(Factor::TWO, self.config.maximum_rto);
         }
         if is_early {
             self.sender.on_early_timeout(timeouts == EARLY_LOSS, now);

@@ -29,7 +29,7 @@
 //! Cost: while off, one comparison per segment and acknowledgment; else a step per older segment, and a
 //! record per outstanding bundle.
 
-use crate::config::{Bundling, Gathering, RedundantBundling};
+use crate::config::{Bundling, BundlingStreams, Gathering, RedundantBundling};
 use crate::sender::queue::{Sent, SentFlags};
 use crate::sender::{Outgoing, Sender};
 use crate::state::{Event, RecoveryState};
@@ -269,9 +269,18 @@ impl Sender {
         Outgoing::new(start, sent.end().distance_from(start), flags)
     }
 
+    /// Whether the stream was thin before this segment, as the rule defines it.
+    fn is_thin_for_bundling(&self, rule: RedundantBundling) -> bool {
+        match rule.streams {
+            BundlingStreams::Interval => self.has_long_intervals(rule),
+            BundlingStreams::Thin => self.is_thin_with(self.queue.outstanding().saturating_sub(1)),
+            BundlingStreams::All => true,
+        }
+    }
+
     /// Whether fewer segments were in flight before this one than fit in the minimum round trip at the
     /// minimum interval.
-    fn is_thin_for_bundling(&self, rule: RedundantBundling) -> bool {
+    fn has_long_intervals(&self, rule: RedundantBundling) -> bool {
         let Some(min) = self.rtt.minimum() else { return true };
         let interval = rule.min_interval.max(Span::from_micros(1));
         let before = self.in_flight().saturating_sub(1);

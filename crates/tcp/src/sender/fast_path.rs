@@ -3,21 +3,51 @@
 //! Each skips work that would change nothing. The tests compare both ways.
 
 use super::Sender;
+use crate::config::{Config, TailLossProbe};
 use fairwind_wire::Segment;
 
 /// Whether mechanisms that few connections have follow each segment and acknowledgment: delivery-rate
-/// samples, pacing, redundant bundling, framing, the in-flight limit, careful resumption.
+/// samples, pacing, redundant bundling, framing, the in-flight limit, careful resumption. And whether
+/// constants of loss recovery are those of the RFCs, whose products with times are shifts.
 #[derive(Debug)]
 pub(super) struct FastPath {
     has_optional: bool,
+    has_usual_constants: bool,
+    probe_timing: ProbeTiming,
     #[cfg(test)]
     is_disabled: bool,
 }
 
+/// How long tail loss probes wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProbeTiming {
+    /// There are none.
+    Off,
+    /// As in Linux 3.10, with its constants.
+    Linux3_10,
+    /// As in RFC 8985, with its constants.
+    Rfc8985,
+    /// As configured.
+    General,
+}
+
+impl ProbeTiming {
+    fn of(config: &Config) -> Self {
+        match config.loss.tail_loss_probe {
+            TailLossProbe::Off => Self::Off,
+            _ if !config.has_usual_constants() => Self::General,
+            TailLossProbe::Linux3_10 => Self::Linux3_10,
+            TailLossProbe::Rfc8985 => Self::Rfc8985,
+        }
+    }
+}
+
 impl FastPath {
-    pub(super) fn new(has_optional: bool) -> Self {
+    pub(super) fn new(config: &Config, has_optional: bool) -> Self {
         Self {
             has_optional,
+            has_usual_constants: config.has_usual_constants(),
+            probe_timing: ProbeTiming::of(config),
             #[cfg(test)]
             is_disabled: tests::is_disabled(),
         }
@@ -26,6 +56,22 @@ impl FastPath {
     /// Whether no optional mechanism is active.
     pub(super) fn is_plain(&self) -> bool {
         !self.has_optional && self.is_enabled()
+    }
+
+    /// Whether the constants of loss recovery are those of the RFCs, for all streams.
+    #[inline]
+    pub(super) fn has_usual_constants(&self) -> bool {
+        self.has_usual_constants && self.is_enabled()
+    }
+
+    /// How long probes wait.
+    #[inline]
+    pub(super) fn probe_timing(&self) -> ProbeTiming {
+        if self.is_enabled() || self.probe_timing == ProbeTiming::Off {
+            self.probe_timing
+        } else {
+            ProbeTiming::General
+        }
     }
 
     /// Leaves the plain path, because an optional mechanism is active.
@@ -48,6 +94,8 @@ impl FastPath {
 impl Sender {
     /// Determines whether an optional mechanism is active.
     pub(super) fn update_fast_path(&mut self) {
+        self.fast_path.has_usual_constants = self.config.has_usual_constants();
+        self.fast_path.probe_timing = ProbeTiming::of(&self.config);
         self.fast_path.has_optional = self.config.has_extras()
             || self.congestion.wants_samples()
             || self.inherited.is_resuming()

@@ -187,7 +187,7 @@ impl Sender {
         Self {
             state,
             is_orphan: false,
-            fast_path: FastPath::new(config.has_extras() || congestion.wants_samples()),
+            fast_path: FastPath::new(&config, config.has_extras() || congestion.wants_samples()),
             send: SendSpace::new(initial),
             peer_window: PeerWindow::default(),
             nagle: NagleState::new(initial),

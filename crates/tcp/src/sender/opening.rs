@@ -336,7 +336,7 @@ impl Sender {
             rtt_variation: self.rtt.deviation(self.config.rtt_rule),
             min_rtt: self.rtt.minimum(),
             retransmissions: self.stats.retransmissions(),
-            is_backed_off: self.rto.doublings() > 0,
+            is_backed_off: self.rto.backoffs() > 0,
             is_open: self.recovery.state() == RecoveryState::Open,
             reordering: self.reordering.threshold(),
             usual_reordering: self.config.duplicate_threshold,

@@ -224,7 +224,7 @@ impl Sender {
         info.recovery = self.recovery.state();
         info.consecutive_timeouts = Some(self.rto.consecutive_timeouts());
         info.unanswered_probes = Some(self.persist.unanswered());
-        info.backoff = Some(self.rto.doublings().max(self.persist.probes()));
+        info.backoff = Some(self.rto.backoffs().max(self.persist.probes()));
         info.unacked_segments = Some(self.queue.outstanding());
         info.sacked_segments = Some(self.sacked_out());
         info.lost_segments = Some(self.queue.lost());

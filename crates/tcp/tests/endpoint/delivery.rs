@@ -1,8 +1,11 @@
 //! Delivery: the received stream equals the sent one, whatever the network does.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{Config, CongestionAlgorithm, Event, Nagle, Profile, State};
-use fairwind_units::Span;
+use fairwind_tcp::{
+    Config, CongestionAlgorithm, Event, Factor, Nagle, Profile, RecoveryConstants, State,
+    ThinRecovery, ThinStreams,
+};
+use fairwind_units::{Ratio, Span};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng as _};
 
@@ -43,6 +46,35 @@ pub fn weather() -> impl Strategy<Value = Weather> {
     })
 }
 
+/// Any limits of the mechanisms for thin streams, and half the time other constants of recovery.
+fn thin() -> impl Strategy<Value = ThinRecovery> {
+    let streams = prop_oneof![
+        2 => (1..16_u32).prop_map(|below| ThinStreams::FewOutstanding { below }),
+        1 => Just(ThinStreams::ApplicationLimited),
+        1 => Just(ThinStreams::All),
+    ];
+    let constants = (100..200_u64, 100..300_u64, 0..300_u64, 0..100_u64).prop_map(
+        |(backoff, probe, ack_delay, window)| RecoveryConstants {
+            backoff_factor: percent(backoff),
+            probe_factor: percent(probe),
+            probe_ack_delay: Some(Span::from_millis(ack_delay)),
+            reordering_window: percent(window),
+        },
+    );
+    (streams, 0..10_u32, 1..5_u32, prop::option::of(constants)).prop_map(
+        |(streams, linear_retries, duplicate_threshold, constants)| ThinRecovery {
+            streams,
+            linear_retries,
+            duplicate_threshold,
+            constants,
+        },
+    )
+}
+
+fn percent(percent: u64) -> Factor {
+    Factor::from_ratio(Ratio::from_parts_per_billion(percent * 10_000_000))
+}
+
 pub fn config() -> impl Strategy<Value = Config> {
     let profile =
         prop_oneof![Just(Profile::Rfc), Just(Profile::Linux3_16), Just(Profile::Linux6_18)];
@@ -54,8 +86,9 @@ pub fn config() -> impl Strategy<Value = Config> {
     ];
     let nagle = prop_oneof![Just(Nagle::Off), Just(Nagle::Classic), Just(Nagle::Minshall)];
     let mss = prop_oneof![3 => Just(1460_u16), 1 => 500_u16..9_000];
-    (profile, algorithm, nagle, any::<[bool; 7]>(), 600_u32..200_000, mss).prop_map(
-        |(profile, congestion, nagle, switches, receive_buffer, mss)| {
+    let sizes = (600_u32..200_000, mss);
+    (profile, algorithm, nagle, any::<[bool; 7]>(), sizes, thin()).prop_map(
+        |(profile, congestion, nagle, switches, (receive_buffer, mss), thin)| {
             let [sack, timestamps, scaling, mfr, lt, limited, collapse] = switches;
             Config {
                 mss,
@@ -64,6 +97,7 @@ pub fn config() -> impl Strategy<Value = Config> {
                 window_scaling: scaling,
                 modified_fast_retransmit: mfr,
                 linear_timeouts: lt,
+                thin,
                 limited_transmit: limited,
                 collapse_retransmissions: collapse,
                 receive_buffer,

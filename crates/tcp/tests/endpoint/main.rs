@@ -23,6 +23,7 @@ mod pair;
 mod peer;
 mod profiles;
 mod receive_window_growth;
+mod recovery_constants;
 mod redundant_bundling;
 mod retransmission;
 mod rto;

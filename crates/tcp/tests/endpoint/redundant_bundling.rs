@@ -3,8 +3,8 @@
 use crate::delivery;
 use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{
-    AckDelay, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile, RedundantBundling,
-    SmartFraming, TailLossProbe,
+    AckDelay, BundlingStreams, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile,
+    RedundantBundling, SmartFraming, TailLossProbe,
 };
 use fairwind_units::{Instant, Span};
 use proptest::prelude::*;
@@ -69,6 +69,21 @@ fn segment_carries_outstanding_predecessor() {
     // At 200 ms all is acknowledged.
     assert_eq!(sent(&pair), [(0, 120), (0, 240), (120, 240), (360, 120)]);
     assert_eq!(pair.read_bytes(End::Server), 480);
+}
+
+/// Eight segments within 40 ms, of which none is acknowledged before 100 ms.
+#[test]
+fn streams_decide_who_bundles() {
+    let bundles = |streams| {
+        let mut pair = pair(Some(RedundantBundling { streams, ..USUAL }));
+        write_at(&mut pair, 120, &[0, 5, 10, 15, 20, 25, 30, 35]);
+        pair.run_until(Instant::from_secs(3));
+        assert_eq!(pair.read_bytes(End::Server), 960);
+        sent(&pair).iter().filter(|(_, payload)| *payload == 240).count()
+    };
+    assert_eq!(bundles(BundlingStreams::All), 7);
+    // With one, two and three outstanding before it.
+    assert_eq!(bundles(BundlingStreams::Thin), 3);
 }
 
 #[test]

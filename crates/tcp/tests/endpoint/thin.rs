@@ -3,13 +3,14 @@
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
     AckDelay, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile, TailLossProbe,
+    ThinRecovery, ThinStreams,
 };
 use fairwind_units::{Instant, Span};
 
 /// RTT 100 ms, no delayed ACKs: the round trip is exact, the time-out 300 ms. A small threshold ends
 /// the initial slow start, like a first loss. Other mechanisms for thin streams are off: probes and
 /// early retransmit.
-fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config {
+pub(crate) fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config {
     Config {
         modified_fast_retransmit,
         linear_timeouts,
@@ -95,9 +96,9 @@ fn modified_fast_retransmit_needs_sack() {
     assert_eq!(delivery_of_lost_segment(config, 150, 60 * 120, 1), 350);
 }
 
-/// Instants of the retransmissions of one segment that never gets through, in units of the
-/// time-out after its first transmission.
-fn retransmission_instants(config: Config, count: usize) -> Vec<u64> {
+/// Times from the first transmission of one segment that never gets through to its retransmissions; the first
+/// time-out is 300 ms.
+pub(crate) fn retransmission_times(config: Config, count: usize) -> Vec<Span> {
     let mut pair = Pair::established(config.clone(), config);
     // Settle the round-trip estimate: the variation rests at its floor, the time-out at 300 ms.
     for at in 0..100 {
@@ -112,7 +113,13 @@ fn retransmission_instants(config: Config, count: usize) -> Vec<u64> {
     pair.run_until(Instant::from_secs(200));
     let sent = pair.data_from(End::Client);
     let first = sent[0].at;
-    sent[1..=count].iter().map(|line| (line.at - first).as_nanos() / 300_000_000).collect()
+    sent[1..=count].iter().map(|line| line.at - first).collect()
+}
+
+/// The same in units of the time-out.
+fn retransmission_instants(config: Config, count: usize) -> Vec<u64> {
+    let times = retransmission_times(config, count);
+    times.iter().map(|time| time.as_nanos() / 300_000_000).collect()
 }
 
 #[test]
@@ -125,6 +132,85 @@ fn standard_back_off_doubles_every_time() {
 fn linear_time_outs_double_after_the_sixth() {
     let instants = retransmission_instants(thin_config(false, true), 10);
     assert_eq!(instants, [1, 2, 3, 4, 5, 6, 7, 9, 13, 21]);
+}
+
+/// After N linear time-outs, which repeat the first wait, each wait is twice the one before.
+#[test]
+fn linear_retries_bound_linear_timeouts() {
+    for linear_retries in [0, 1, 2, 3, 6, 9] {
+        let plain = thin_config(false, true);
+        let thin = ThinRecovery { linear_retries, ..plain.thin };
+        let waits = (0..8_u32).map(|wait| 1 << wait.saturating_sub(linear_retries));
+        let expected: Vec<u64> = waits.scan(0, |sum, wait: u64| add(sum, wait)).collect();
+        let found = retransmission_instants(Config { thin, ..plain }, 8);
+        assert_eq!(found, expected, "{linear_retries}");
+    }
+}
+
+fn add(sum: &mut u64, wait: u64) -> Option<u64> {
+    *sum += wait;
+    Some(*sum)
+}
+
+/// Writes `segments` small ones that all get lost, and all after them. Returns whether the second time-out came
+/// as soon as the first.
+fn second_timeout_is_linear(streams: ThinStreams, segments: usize, bytes: usize) -> bool {
+    let plain = thin_config(false, true);
+    let thin = ThinRecovery { streams, ..plain.thin };
+    let config = Config { thin, initial_window: 10, ..plain };
+    let mut pair = Pair::established(config.clone(), config);
+    for at in 0..100 {
+        pair.run_until(Instant::from_millis(2000 + 200 * at));
+        pair.write(End::Client, 120);
+    }
+    pair.run_until(Instant::from_secs(30));
+    pair.judged_by(|_, _, _| Fate::Drop);
+    let begun = pair.now;
+    for _ in 0..segments {
+        pair.write(End::Client, bytes);
+    }
+    pair.run_until(Instant::from_secs(40));
+    let timeout = |event: &&(Instant, End, Event)| event.2 == Event::RetransmissionTimeout;
+    let mut timeouts = pair.events.iter().filter(timeout).map(|event| event.0 - begun);
+    let (first, second) = (timeouts.next().unwrap(), timeouts.next().unwrap());
+    assert_eq!(first, Span::from_millis(300));
+    assert!(second == first * 2 || second == first * 3, "{second}");
+    second == first * 2
+}
+
+#[test]
+fn streams_below_the_bound_are_thin() {
+    for below in 1..8 {
+        let streams = ThinStreams::FewOutstanding { below };
+        assert_eq!(second_timeout_is_linear(streams, 5, 120), 5 < below, "{below}");
+    }
+}
+
+/// The window of ten segments does not hold back five, but holds back the rest of forty.
+#[test]
+fn application_limited_streams_are_thin() {
+    let streams = ThinStreams::ApplicationLimited;
+    assert!(second_timeout_is_linear(streams, 5, 120));
+    assert!(!second_timeout_is_linear(streams, 40, 1448));
+}
+
+#[test]
+fn all_streams_may_count_as_thin() {
+    assert!(second_timeout_is_linear(ThinStreams::All, 40, 1448));
+    assert!(!second_timeout_is_linear(ThinStreams::FewOutstanding { below: 4 }, 40, 1448));
+}
+
+/// At 60 ms between segments: n duplicates come n x 60 ms later, then 100 + 50 ms. By then up to five segments
+/// are outstanding.
+#[test]
+fn thin_duplicate_threshold_counts_duplicates() {
+    for (duplicate_threshold, delay) in [(1, 210), (2, 270), (3, 330)] {
+        let plain = thin_config(true, false);
+        let streams = ThinStreams::FewOutstanding { below: 6 };
+        let thin = ThinRecovery { duplicate_threshold, streams, ..plain.thin };
+        let config = Config { thin, ..plain };
+        assert_eq!(delivery_of_lost_segment(config, 60, 60 * 120, 1), delay);
+    }
 }
 
 #[test]

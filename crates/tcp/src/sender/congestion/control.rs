@@ -147,6 +147,8 @@ impl Sender {
 #[derive(Debug)]
 pub(crate) struct Usage {
     limited: bool,
+    /// Whether the window was the limit when the latest recovery began.
+    limited_before_recovery: bool,
     max_outstanding: u32,
     round_end: SequenceNumber,
     /// Maximum segments outstanding since `stamp`, while the window was not the limit.
@@ -163,7 +165,27 @@ impl Usage {
     }
 
     pub(crate) fn new(next: SequenceNumber) -> Self {
-        Self { limited: false, max_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
+        Self {
+            limited: false,
+            limited_before_recovery: false,
+            max_outstanding: 0,
+            round_end: next,
+            used: 0,
+            stamp: Instant::ZERO,
+        }
+    }
+
+    /// Remembers at the beginning of a recovery, which reduces the window, whether it was the limit.
+    pub(crate) fn remember_limit(&mut self) {
+        self.limited_before_recovery = self.limited;
+    }
+
+    /// Whether the window is the limit, or was before the recovery.
+    pub(crate) fn was_limited(&self, state: RecoveryState) -> bool {
+        match state {
+            RecoveryState::Recovery | RecoveryState::Loss => self.limited_before_recovery,
+            _ => self.limited,
+        }
     }
 
     /// Forgets the use before a reduction.

@@ -18,11 +18,11 @@
 //! Cost: constant per retransmission.
 //!
 //! **Thin streams** have too few segments in flight for three duplicate ACKs. Source: Linux
-//! `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` of 3.16.
+//! `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` of 3.16. Parameters: [`ThinRecovery`](crate::ThinRecovery).
 
 use crate::config::{
-    Config, EarlyRetransmit, LossDetection, LostRetransmissions, ReorderingDetection,
-    WindowReduction,
+    Config, EarlyRetransmit, LossDetection, LostRetransmissions, RecoveryConstants,
+    ReorderingDetection, ThinStreams, WindowReduction,
 };
 use crate::sender::loss::Pending;
 use crate::sender::queue::{SendQueue, Sent, SentFlags, TransmitOrder};
@@ -51,10 +51,7 @@ impl Sender {
             LossDetection::Fack => self.mark_losses_by_fack(ack),
         }
         self.mark_lost_retransmissions(ack);
-        if !self.recovery.is_recovering()
-            && self.first_duplicate_suffices()
-            && self.sacked_out() > 0
-        {
+        if !self.recovery.is_recovering() && self.few_duplicates_suffice() {
             self.queue.mark_lost(self.queue.first_index());
         }
     }
@@ -112,7 +109,18 @@ impl Sender {
             }
         }
         let min = self.rtt.minimum().unwrap_or(Span::MAX);
-        self.rack.reordering_window(min, self.rtt.smoothed().unwrap_or(Span::ZERO))
+        let step = if self.fast_path.has_usual_constants() {
+            min / 4
+        } else {
+            self.tuned_reordering_step(min)
+        };
+        self.rack.reordering_window(step, self.rtt.smoothed().unwrap_or(Span::ZERO))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tuned_reordering_step(&self, min_rtt: Span) -> Span {
+        self.recovery_constants().reordering_window.of(min_rtt)
     }
 
     fn mark_losses_by_count(&mut self, ack: &AckEvent) {
@@ -162,7 +170,8 @@ impl Sender {
             return true;
         }
         // Linux `tcp_pause_early_retransmit`.
-        let pause = (self.rtt.smoothed().unwrap_or_default() / 4).max(MIN_WAIT);
+        let smoothed = self.rtt.smoothed().unwrap_or_default();
+        let pause = self.config.loss.early_retransmit_delay.of(smoothed).max(MIN_WAIT);
         if self.rto.due() <= now + pause {
             return true;
         }
@@ -383,24 +392,39 @@ impl Sender {
     }
 }
 
-/// Fewer segments outstanding than this make a stream thin.
-const THIN_BELOW: u32 = 4;
-/// Time-outs without back-off, at most (Linux `TCP_THIN_LINEAR_RETRIES`).
-const LINEAR_RETRIES: u32 = 6;
-
 impl Sender {
-    /// Whether the stream is thin: fewer than four segments outstanding, and a loss has ended the
-    /// initial slow start.
+    /// Whether the stream is thin.
     pub(crate) fn is_thin(&self) -> bool {
-        self.queue.outstanding() < THIN_BELOW && !self.window.is_in_initial_slow_start()
+        self.is_thin_with(self.queue.outstanding())
     }
 
-    /// Whether the first duplicate ACK triggers fast retransmit (modified fast retransmit): the stream is
-    /// thin, SACK is in use, and there is no new data that would bring more duplicates.
-    pub(crate) fn first_duplicate_suffices(&self) -> bool {
+    /// Whether the stream is thin if `outstanding` segments are outstanding. By default, a loss must have
+    /// ended the initial slow start, in which any stream has few.
+    pub(crate) fn is_thin_with(&self, outstanding: u32) -> bool {
+        match self.config.thin.streams {
+            ThinStreams::FewOutstanding { below } => {
+                outstanding < below && !self.window.is_in_initial_slow_start()
+            }
+            ThinStreams::ApplicationLimited => !self.usage.was_limited(self.recovery.state()),
+            ThinStreams::All => true,
+        }
+    }
+
+    /// Constants of loss recovery in force.
+    pub(crate) fn recovery_constants(&self) -> &RecoveryConstants {
+        match &self.config.thin.constants {
+            Some(constants) if self.is_thin() => constants,
+            _ => &self.config.loss.constants,
+        }
+    }
+
+    /// Whether there are as many duplicates as trigger fast retransmit in a thin stream (modified fast
+    /// retransmit): SACK is in use, and there is no new data that would bring more duplicates.
+    pub(crate) fn few_duplicates_suffice(&self) -> bool {
         self.config.modified_fast_retransmit
             && self.negotiated.has_sack()
             && self.written.unsent() == 0
+            && self.sacked_out() >= self.config.thin.duplicate_threshold.max(1)
             && self.is_thin()
     }
 
@@ -408,7 +432,7 @@ impl Sender {
     pub(crate) fn has_linear_timeout(&self, timeouts: u32) -> bool {
         self.config.linear_timeouts
             && self.state == State::Established
-            && timeouts <= LINEAR_RETRIES
+            && timeouts <= self.config.thin.linear_retries
             && self.is_thin()
     }
 }

@@ -33,7 +33,8 @@ pub(crate) struct Rack {
     advanced: bool,
     /// A D-SACK arrived, so the reordering window is due to grow (`rack.dsack_seen`).
     dsack_seen: bool,
-    /// Reordering window in quarters of the minimum round-trip time (`rack.reo_wnd_steps`).
+    /// Reordering window in steps of a quarter of the minimum round-trip time, or another part
+    /// ([`RecoveryConstants::reordering_window`](crate::RecoveryConstants)) (`rack.reo_wnd_steps`).
     window_steps: u8,
     /// Recoveries for which the window keeps its size (`rack.reo_wnd_persist`).
     window_persist: u8,
@@ -113,9 +114,9 @@ impl Rack {
         sent_at + self.rtt + reordering_window
     }
 
-    /// How long RACK waits for reordered segments beyond a round trip.
-    pub(crate) fn reordering_window(&self, min_rtt: Span, smoothed: Span) -> Span {
-        (min_rtt / 4 * u64::from(self.window_steps)).min(smoothed)
+    /// How long RACK waits for reordered segments beyond a round trip; `step` is the window without growth.
+    pub(crate) fn reordering_window(&self, step: Span, smoothed: Span) -> Span {
+        step.saturating_mul(u64::from(self.window_steps)).min(smoothed)
     }
 
     /// Lets the reordering window grow after a D-SACK, once per round trip (Linux

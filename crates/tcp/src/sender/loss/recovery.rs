@@ -238,6 +238,7 @@ impl Sender {
     /// Enters fast recovery (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4).
     pub(super) fn enter_recovery(&mut self, echoed: bool) {
         self.cleanup_retransmit_stamp();
+        self.usage.remember_limit();
         self.undo.forbid();
         self.init_undo();
         if !self.recovery.is_reducing() {

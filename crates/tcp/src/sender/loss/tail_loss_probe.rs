@@ -5,7 +5,8 @@
 
 use super::Pending;
 use super::detection::MIN_WAIT;
-use crate::config::TailLossProbe;
+use crate::config::{RecoveryConstants, TailLossProbe};
+use crate::sender::fast_path::ProbeTiming;
 use crate::sender::queue::RetransmitReason;
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{Event, RecoveryState, State};
@@ -56,7 +57,7 @@ impl Sender {
     #[inline]
     pub(crate) fn schedule_tail_probe_after_sending(&mut self, now: Instant) {
         if let Some(oldest) = self.queue.front()
-            && self.config.loss.tail_loss_probe != TailLossProbe::Off
+            && self.fast_path.probe_timing() != ProbeTiming::Off
             && self.state != State::SynReceived
         {
             let left = (oldest.transmitted_at() + self.rto.timeout()).saturating_since(now);
@@ -67,38 +68,62 @@ impl Sender {
     }
 
     /// Arms the timer for a probe, if one makes sense; `timeout_left` bounds the wait. Returns whether it did.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "1 % of the instructions per acknowledgment")]
+    #[inline(always)]
     pub(super) fn schedule_tail_probe(&mut self, timeout_left: Span, now: Instant) -> bool {
-        let rule = self.config.loss.tail_loss_probe;
-        if rule == TailLossProbe::Off
+        let timing = self.fast_path.probe_timing();
+        if timing == ProbeTiming::Off
             || self.queue.is_empty()
             || !self.negotiated.has_sack()
             || !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Cwr)
         {
             return false;
         }
-        let wait = match (rule, self.rtt.smoothed()) {
-            (TailLossProbe::Linux3_10, None) => return false,
-            (TailLossProbe::Linux3_10, Some(_))
-                if self.window.segments() > self.in_flight() && self.written.unsent() > 0 =>
-            {
-                return false;
-            }
-            (TailLossProbe::Linux3_10, Some(smoothed)) => self.probe_wait_3_10(smoothed),
-            (_, None) => self.config.initial_rto,
-            (_, Some(smoothed)) if self.queue.outstanding() == 1 => {
+        let wait = match (timing, self.rtt.smoothed()) {
+            (ProbeTiming::Rfc8985, None) => self.config.initial_rto,
+            (ProbeTiming::Rfc8985, Some(smoothed)) if self.queue.outstanding() == 1 => {
                 smoothed * 2 + self.config.minimum_rto
             }
-            (_, Some(smoothed)) => smoothed * 2 + MIN_WAIT,
+            (ProbeTiming::Rfc8985, Some(smoothed)) => smoothed * 2 + MIN_WAIT,
+            (ProbeTiming::Linux3_10, Some(smoothed)) if !self.may_send_unsent() => {
+                self.probe_wait_3_10(smoothed, smoothed * 2, DELAYED_ACK_ALLOWANCE)
+            }
+            (ProbeTiming::Linux3_10 | ProbeTiming::Off, _) => return false,
+            (ProbeTiming::General, smoothed) => match self.general_probe_wait(smoothed) {
+                Some(wait) => wait,
+                None => return false,
+            },
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
         self.arm_for(Pending::Probe, now, wait + self.pacing_delay(now));
         true
     }
 
-    fn probe_wait_3_10(&self, smoothed: Span) -> Span {
-        let delayed = smoothed + smoothed / 2 + DELAYED_ACK_ALLOWANCE;
-        let wait = smoothed * 2;
+    /// Whether data waits that the window has room for.
+    fn may_send_unsent(&self) -> bool {
+        self.window.segments() > self.in_flight() && self.written.unsent() > 0
+    }
+
+    /// The wait for a probe with any constants; `None` for no probe.
+    #[cold]
+    #[inline(never)]
+    fn general_probe_wait(&self, smoothed: Option<Span>) -> Option<Span> {
+        let RecoveryConstants { probe_factor, probe_ack_delay, .. } = *self.recovery_constants();
+        let wait = smoothed.map(|smoothed| probe_factor.of(smoothed));
+        if self.config.loss.tail_loss_probe == TailLossProbe::Linux3_10 {
+            let (smoothed, wait) = smoothed.zip(wait).filter(|_| !self.may_send_unsent())?;
+            let allowance = probe_ack_delay.unwrap_or(DELAYED_ACK_ALLOWANCE);
+            return Some(self.probe_wait_3_10(smoothed, wait, allowance));
+        }
+        let Some(wait) = wait else { return Some(self.config.initial_rto) };
+        let is_single = self.queue.outstanding() == 1;
+        let allowance = probe_ack_delay.unwrap_or(self.config.minimum_rto);
+        Some(wait + if is_single { allowance } else { MIN_WAIT })
+    }
+
+    /// The `wait` for a probe, and for one segment at least one and a half round trips and the `allowance`.
+    fn probe_wait_3_10(&self, smoothed: Span, wait: Span, allowance: Span) -> Span {
+        let delayed = smoothed + smoothed / 2 + allowance;
         let wait = if self.queue.outstanding() == 1 { wait.max(delayed) } else { wait };
         wait.max(MIN_PROBE_WAIT)
     }

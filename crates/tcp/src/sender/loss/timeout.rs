@@ -10,11 +10,12 @@
 //! | `arm_for` | for a given purpose and wait |
 //! | `arm_tlp_or_rto` | after an acknowledgment of data: a tail loss probe if one makes sense, else the RTO |
 //! | `rearm_rto` | the RTO, counted from now or from the oldest segment; stopped if nothing is outstanding |
-//! | `arm_backed_off_rto` | after a time-out: the doubled RTO, within the user timeout |
+//! | `arm_backed_off_rto` | after a time-out: the backed-off RTO, within the user timeout |
 //!
 //! Giving up: Linux `tcp_write_timeout`, `retransmits_timed_out`, `tcp_model_timeout`,
 //! `tcp_orphan_retries`, `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
 
+use crate::config::Factor;
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::loss::Transmission;
 use crate::sender::queue::SentFlags;
@@ -46,8 +47,8 @@ pub(crate) struct Rto {
     timeout: Span,
     /// Time-outs in a row since the last progress (`icsk_retransmits`).
     consecutive_timeouts: u32,
-    /// Doublings since the last round-trip sample (`icsk_backoff`).
-    doublings: u32,
+    /// Back-offs since the last round-trip sample (`icsk_backoff`).
+    backoffs: u32,
     /// When the first of the time-outs in a row happened.
     first_timeout_at: Instant,
 }
@@ -56,7 +57,7 @@ impl Rto {
     getters! {
         timeout: Span,
         consecutive_timeouts: u32,
-        doublings: u32,
+        backoffs: u32,
         pending: Pending,
     }
 
@@ -67,7 +68,7 @@ impl Rto {
             pending: Pending::Retransmission,
             timeout,
             consecutive_timeouts: 0,
-            doublings: 0,
+            backoffs: 0,
             first_timeout_at: Instant::ZERO,
         }
     }
@@ -80,13 +81,13 @@ impl Rto {
     #[inline]
     pub(crate) fn restart(&mut self, timeout: Span) {
         self.timeout = timeout;
-        self.doublings = 0;
+        self.backoffs = 0;
     }
 
-    /// Doubles the time-out, up to `maximum` (RFC 6298 §5.5).
-    pub(crate) fn back_off(&mut self, maximum: Span) {
-        self.doublings += 1;
-        self.timeout = (self.timeout * 2).min(maximum);
+    /// Multiplies the time-out, up to `maximum` (RFC 6298 §5.5: doubles it).
+    pub(crate) fn back_off(&mut self, factor: Factor, maximum: Span) {
+        self.backoffs += 1;
+        self.timeout = factor.of(self.timeout).min(maximum);
     }
 
     /// Resets the count of time-outs, when new data is acknowledged.
@@ -157,6 +158,9 @@ impl Sender {
     /// Handles a time-out (RFC 6298 §5.4 to §5.6); a thin stream may skip the back-off.
     fn on_rto(&mut self, now: Instant) -> TimerOutcome {
         let timeouts = self.rto.count_timeout(now);
+        if !self.recovery.is_recovering() {
+            self.usage.remember_limit();
+        }
         if self.is_black_hole_suspected(now) {
             self.suspect_black_hole(now);
         }
@@ -167,7 +171,8 @@ impl Sender {
         if self.has_linear_timeout(timeouts) {
             self.rto.restart(self.rtt.timeout(&self.config));
         } else {
-            self.rto.back_off(self.config.maximum_rto);
+            let factor = self.recovery_constants().backoff_factor;
+            self.rto.back_off(factor, self.config.maximum_rto);
         }
         self.arm_backed_off_rto(now);
         TimerOutcome::Continue
@@ -250,7 +255,8 @@ impl Sender {
             return;
         }
         let sent_at = oldest.transmitted_at();
-        self.rto.set_timeout((self.rto.timeout() / 2).max(base));
+        let factor = self.recovery_constants().backoff_factor;
+        self.rto.set_timeout(factor.divide(self.rto.timeout()).max(base));
         let left = (sent_at + self.rto.timeout()).saturating_since(now);
         self.rto.arm(now, left);
     }
