@@ -2,7 +2,7 @@
 //! that `tc` writes it. The key is that of scenarios and the word of `tc`.
 
 use crate::limit::{QueueLimit, Resolver};
-use crate::tc::words::{TcError, Words, print_rate, print_share, print_time};
+use crate::tc::words::{TcError, Words, print_per_cent, print_rate, print_share, print_time};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
 
@@ -266,10 +266,4 @@ fn print_seconds(time: Span) -> String {
         Some(digits) => digits.to_owned(),
         None => text,
     }
-}
-
-fn print_per_cent(share: Ratio) -> String {
-    let parts = share.as_parts_per_billion();
-    let text = format!("{}.{:07}", parts / 10_000_000, parts % 10_000_000);
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
