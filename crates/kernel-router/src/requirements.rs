@@ -21,7 +21,7 @@ enum KernelFeature {
 }
 
 /// Queue disciplines: what each is for, and parameters with which one can be tried.
-const DISCIPLINES: [(&str, &str, &str); 16] = [
+const DISCIPLINES: [(&str, &str, &str); 18] = [
     ("htb", "gives a link its rate", "default 1"),
     ("pfifo", "limits a queue in packets", "limit 9"),
     ("bfifo", "limits a queue in bytes", "limit 9000"),
@@ -33,6 +33,8 @@ const DISCIPLINES: [(&str, &str, &str); 16] = [
     ("pie", "limits the waiting time", ""),
     ("dualpi2", "limits the waiting time of two queues", ""),
     ("sfq", "serves flows in turn", ""),
+    ("pfifo_fast", "serves three bands in order", ""),
+    ("fq", "serves flows in turn", ""),
     ("fq_codel", "serves flows in turn", ""),
     ("fq_pie", "serves flows in turn", ""),
     ("cake", "serves flows in turn", ""),

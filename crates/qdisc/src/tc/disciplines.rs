@@ -4,22 +4,24 @@ use super::draft::{Body, ClassBody, HtbBody, HtbClassBody};
 use super::words::{TcError, Words, advice, print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, FqCodel,
-    FqPie, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    Cake, CakeIsolation, CakeTins, Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, Fq,
+    FqCodel, FqPie, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Span};
 use std::fmt::Write as _;
 
 /// What `tc` knows, and `unlimited`, which is ours.
-pub(crate) const KINDS: [&str; 16] = [
+pub(crate) const KINDS: [&str; 18] = [
     "pfifo",
     "bfifo",
+    "pfifo_fast",
     "red",
     "choke",
     "codel",
     "pie",
     "dualpi2",
     "sfq",
+    "fq",
     "fq_codel",
     "fq_pie",
     "cake",
@@ -49,8 +51,6 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
 /// What to take instead of a discipline that `tc` has and this has not.
 pub fn supported_alternative(name: &str) -> Option<String> {
     let (nearest, why) = match name {
-        "fq" => ("fq_codel", "which isolates flows, too; pacing belongs to the sender's tcp"),
-        "pfifo_fast" => ("prio", "which has the same three bands and priomap"),
         "mq" | "mqprio" | "multiq" => ("the discipline below it", "since links have one queue"),
         "noqueue" => ("unlimited", "which drops nothing"),
         "ingress" | "clsact" => {
@@ -99,6 +99,9 @@ fn classless(
         "bfifo" => {
             Qdisc::Bfifo { limit_bytes: limit(words, Words::bytes)?.unwrap_or(DEFAULT_BYTES) }
         }
+        "pfifo_fast" => {
+            Qdisc::PfifoFast(parameters::read(PfifoFast::PARAMETERS, PfifoFast::default(), words)?)
+        }
         "red" => Qdisc::Red(red(words, bandwidth)?),
         "choke" => Qdisc::Choke(choke(words, bandwidth)?),
         "codel" => Qdisc::Codel(parameters::read(Codel::PARAMETERS, Codel::default(), words)?),
@@ -107,6 +110,7 @@ fn classless(
             Qdisc::Dualpi2(parameters::read(Dualpi2::PARAMETERS, Dualpi2::default(), words)?)
         }
         "sfq" => Qdisc::Sfq(parameters::read(Sfq::PARAMETERS, Sfq::default(), words)?),
+        "fq" => Qdisc::Fq(parameters::read(Fq::PARAMETERS, Fq::default(), words)?),
         "fq_codel" => {
             Qdisc::FqCodel(parameters::read(FqCodel::PARAMETERS, FqCodel::default(), words)?)
         }
