@@ -3,8 +3,8 @@
 //! A finding names the key as scenarios and `tc` call it, below the tree.
 
 use crate::{
-    Cake, Choke, Codel, Drr, Dualpi2, Filter, Fq, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc,
-    Red, Sfq, Tbf,
+    Cake, CakeAckFilter, Choke, Codel, Drr, Dualpi2, Filter, Fq, FqCodel, FqPie, Htb, HtbClass,
+    Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt;
@@ -400,6 +400,9 @@ impl Check {
             self.rate("bandwidth", bandwidth);
         }
         self.time("rtt", cake.rtt);
+        let is_root = self.key.is_empty();
+        let rule = "only the queue of a link itself sees acknowledgments: give the cake no other discipline above it";
+        self.hold(is_root || cake.ack_filter == CakeAckFilter::Off, "ack_filter", rule);
         if let Some(bytes) = cake.memory_limit_bytes {
             self.memory("memlimit", bytes);
         }

@@ -356,6 +356,9 @@ discipline! {
         /// Bytes that may wait; default: from rate and round trip.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memlimit: ByteCount => memory_limit_bytes: Option<u64> = None;
+        /// Whether pure ACKs are dropped that a later one in the queue makes needless; default: `off`.
+        #[serde(default, skip_serializing_if = "crate::is_default")]
+        ack_filter: CakeAckFilter => ack_filter: CakeAckFilter = CakeAckFilter::Off;
     }
 }
 
@@ -395,4 +398,19 @@ pub enum CakeIsolation {
     TripleIsolate,
 }
 
-plain_settings!(CakeTins, CakeIsolation);
+/// Which pure ACKs CAKE drops.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CakeAckFilter {
+    /// None.
+    #[default]
+    Off,
+    /// The older of two that a later one makes needless.
+    On,
+    /// Also a single one directly before the later one.
+    Aggressive,
+}
+
+plain_settings!(CakeTins, CakeIsolation, CakeAckFilter);

@@ -4,8 +4,8 @@
 
 use fairwind_qdisc::tc::{commands, kernel_commands, parse};
 use fairwind_qdisc::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq, FqCodel,
-    FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
+    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::collection::vec;
@@ -401,6 +401,7 @@ fn fair() -> BoxedStrategy<Qdisc> {
                 rtt,
                 overhead_bytes,
                 memory_limit_bytes,
+                ack_filter: CakeAckFilter::Aggressive,
             })
         });
     let fast = any::<u32>().prop_map(|limit_packets| Qdisc::PfifoFast(PfifoFast { limit_packets }));

@@ -2,8 +2,8 @@
 
 use fairwind_network::Qdisc;
 use fairwind_qdisc::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq, FqCodel,
-    FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Red, Sfq, Tbf,
+    Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
+    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
@@ -117,6 +117,7 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             rtt: interval,
             overhead_bytes: 7,
             memory_limit_bytes: Some(u64::from(limit) * 700),
+            ack_filter: if other { CakeAckFilter::Off } else { CakeAckFilter::Aggressive },
         }),
         Qdisc::Dualpi2(Dualpi2 {
             limit_packets: limit,
