@@ -3,8 +3,9 @@
     python -m fairwind_studies.validity.disciplines [NAME...] [--on KERNEL] [--repeat N]
                                                     [--jobs N] [--page-only] [--runs DIR]
 
-Each scenario of studies/validity with a queue or a loss model of netem runs twice on a kernel in virtual time: the same
-hosts and the same seeds behind our router, and behind the kernel's own (`path.router = "kernel"`).
+Each scenario of studies/validity with a queue or a loss model of netem runs twice on a kernel in
+virtual time: the same hosts and the same seeds behind our router, and behind the kernel's own
+(`path.router = "kernel"`).
 So differences are those of the discipline, the shaper and the delay emulator. Values are stored in
 studies/validity/disciplines, with the reasons of rows that are apart (reasons.toml).
 

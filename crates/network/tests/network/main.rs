@@ -1,5 +1,6 @@
 //! The network as a whole, its links and its queues.
 
+mod ack_filter;
 mod any_carrier;
 mod any_discipline;
 mod any_impairments;
