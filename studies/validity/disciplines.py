@@ -3,9 +3,8 @@
     python -m fairwind_studies.validity.disciplines [NAME...] [--on KERNEL] [--repeat N]
                                                     [--jobs N] [--page-only] [--runs DIR]
 
-Each scenario of studies/validity with a queue or a loss model of netem runs twice on a kernel in
-virtual time: the same hosts and the same seeds behind our router, and behind the kernel's own
-(`path.router = "kernel"`).
+Each scenario of studies/validity with a queue runs twice on a kernel in virtual time: the same
+hosts and the same seeds behind our router, and behind the kernel's own (`path.router = "kernel"`).
 So differences are those of the discipline, the shaper and the delay emulator. Values are stored in
 studies/validity/disciplines, with the reasons of rows that are apart (reasons.toml).
 
@@ -40,9 +39,6 @@ PAGE = ROOT / "docs" / "disciplines.md"
 KERNEL = "linux-7.3"
 REPEAT = 8
 
-LOSSES = ("impairment-loss-gemodel", "impairment-loss-state")
-"""Scenarios with loss models that both routers can have."""
-
 OURS, THEIRS = "our router", "the kernel's router"
 MEASURES = TOLERANCES | {"marks_packets": Tolerance(0.20, 5.0)}
 """As on the page of the engines, and marks."""
@@ -54,7 +50,7 @@ HEAD = """\
 
 The same hosts of a [kernel in virtual time](guides/virtual-kernels.md), the same seeds, two
 routers: ours, with the disciplines of the simulator, and the kernel's own (`path.router =
-"kernel"`: htb for the rate, the discipline below it, netem for delay and losses).
+"kernel"`: htb for the rate, the discipline below it, netem for the delay).
 
 Every packet is earlier behind htb by its own serialisation time, 2.4 ms for 1500 bytes at 5 Mbit/s,
 because htb lets a packet go when its tokens allow, and our link delivers it when its last bit is
@@ -99,9 +95,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def known() -> list[str]:
-    """Name the scenarios whose queues and losses both routers can have."""
+    """Name the scenarios whose queues both routers can have."""
     names = (file.stem for file in sorted(SCENARIOS.glob("queue-*.toml")))
-    return [*LOSSES, *(name for name in names if not name.endswith("-kernel-router"))]
+    return [name for name in names if not name.endswith("-kernel-router")]
 
 
 def _measure(arguments: argparse.Namespace) -> None:
