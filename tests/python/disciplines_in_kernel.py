@@ -1,7 +1,7 @@
 """Drives disciplines of the kernel with bursts of datagrams, and prints what they did as JSON.
 
-Runs as root inside an instance of a kernel. Packets of 1500 bytes pass an htb of 12 Mbit/s, one a millisecond, with the
-discipline below it; htb lets one more pass at the beginning.
+Runs as root inside an instance of a kernel. Packets of 1500 bytes pass an htb of 12 Mbit/s, one a
+millisecond, with the discipline below it; htb lets one more pass at the beginning.
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 HEADERS_BYTES = 28
@@ -102,8 +103,11 @@ def drops_of_pfifo_fast(limit, first, later_ms):
 def fq(parameters, counts, packet_bytes=1500, services=(0, 0, 0)):
     """Send a burst of each flow through fq, and return labels with milliseconds."""
     receiver = build(f"fq quantum 1500 {parameters}")
-    flows = [sender(number, service) for number, service in zip(range(len(counts)), services)]
-    for label, (flow, count) in enumerate(zip(flows, counts)):
+    flows = [
+        sender(number, service)
+        for number, service in zip(range(len(counts)), services, strict=False)
+    ]
+    for label, (flow, count) in enumerate(zip(flows, counts, strict=True)):
         burst(flow, label, count, packet_bytes)
     time.sleep(12)
     packets = received(receiver)
@@ -132,12 +136,14 @@ def losses_of_states(probabilities, count):
 
 
 def shares(lost):
-    """Return the share of losses, and those of single ones among runs of losses and of deliveries."""
+    """Return the share of losses, and of single ones among runs of losses and of deliveries."""
     runs = [(is_lost, len(list(run))) for is_lost, run in itertools.groupby(lost)]
-    singles = [
-        [length == 1 for is_lost, length in runs if is_lost is wanted] for wanted in (True, False)
-    ]
-    return [sum(lost) / len(lost), *(sum(single) / len(single) for single in singles)]
+
+    def singles(wanted):
+        alone = [length == 1 for is_lost, length in runs if is_lost is wanted]
+        return sum(alone) / len(alone)
+
+    return [sum(lost) / len(lost), singles(True), singles(False)]
 
 
 ONE = "initial_quantum 1500"
@@ -155,4 +161,4 @@ RESULTS = {
     "states": shares(losses_of_states("2% 30% 20% 50% 1%", 300_000)),
     "bands": [label for label, _ in BANDS],
 }
-print(json.dumps(RESULTS))
+sys.stdout.write(json.dumps(RESULTS) + "\n")

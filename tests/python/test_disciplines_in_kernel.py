@@ -1,7 +1,7 @@
 """fq, pfifo_fast and netem of kernels in virtual time do what ours do.
 
-The numbers are those of crates/network/tests/network/fq.rs and pfifo_fast.rs, where a link takes the place of htb, which
-lets one more packet pass at the beginning.
+The numbers are those of crates/network/tests/network/fq.rs and pfifo_fast.rs, where a link takes
+the place of htb, which lets one more packet pass at the beginning.
 """
 
 from __future__ import annotations
