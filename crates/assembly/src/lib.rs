@@ -36,10 +36,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules: `assembly` (an experiment becomes network, flows and settings), `flow` (flows and their ends),
+//! Modules: `ack` (what an ACK filter reads of a segment), `assembly` (an experiment becomes network, flows and settings), `flow` (flows and their ends),
 //! `application` (workloads become applications), `tap` (network events become observations), `run` (seeds,
 //! captures, progress), `live` (counts under way), `delay_queue` (ACKs that client hosts hold back).
 
+mod ack;
 mod application;
 mod assembly;
 mod delay_queue;
@@ -49,6 +50,7 @@ mod live;
 mod run;
 mod tap;
 
+pub use ack::ack_of;
 pub use assembly::Assembly;
 pub use delay_queue::{DelayQueue, is_pure_ack};
 pub use error::AssemblyError;

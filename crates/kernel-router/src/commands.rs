@@ -1,9 +1,9 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
 use super::layout::{Discipline, UNLIMITED, VethEnd, VethPair};
-use fairwind_qdisc::{Htb, Tbf, tc};
+use fairwind_qdisc::{Htb, Loss, Tbf, tc};
 use fairwind_scenario::Qdisc;
-use fairwind_units::{BitRate, ByteCount, Ratio, Span};
+use fairwind_units::{BitRate, ByteCount, Span};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -89,20 +89,19 @@ tc class replace dev {device} parent 1: classid 1:1 \
                 queue_commands(device, "parent 1:1", queue)
             )
         }
-        &Discipline::Delay { delay, loss, .. } => {
-            format!("tc qdisc replace dev {device} root handle 1: {}\n", netem(delay, loss))
+        Discipline::Delay { delay, loss, .. } => {
+            format!(
+                "tc qdisc replace dev {device} root handle 1: {}\n",
+                netem(*delay, loss.as_ref())
+            )
         }
     }
 }
 
-fn netem(delay: Span, loss: Ratio) -> String {
+fn netem(delay: Span, loss: Option<&Loss>) -> String {
     let nanos = delay.as_nanos();
-    let mut text = format!("netem limit {UNLIMITED} delay {}.{:03}us", nanos / 1000, nanos % 1000);
-    if loss != Ratio::ZERO {
-        let parts = loss.as_parts_per_billion();
-        let _ = write!(text, " loss {}.{:07}%", parts / 10_000_000, parts % 10_000_000);
-    }
-    text
+    let loss = loss.and_then(tc::print_loss).unwrap_or_default();
+    format!("netem limit {UNLIMITED} delay {}.{:03}us{loss}", nanos / 1000, nanos % 1000)
 }
 
 /// Bytes that may leave at once after a pause: one full packet, or what the rate brings while the
@@ -167,10 +166,17 @@ mod tests {
 
     #[test]
     fn netem_commands_have_exact_delay_and_loss() {
-        let loss = Ratio::from_parts_per_billion(12_500_000);
+        let share = Ratio::from_parts_per_billion;
+        let delay = Span::from_nanos(81_000_007);
+        let random = Loss::Random { probability: share(12_500_000), correlation: Ratio::ZERO };
         assert_eq!(
-            netem(Span::from_nanos(81_000_007), loss),
-            "netem limit 1000000 delay 81000.007us loss 1.2500000%"
+            netem(delay, Some(&random)),
+            "netem limit 1000000 delay 81000.007us loss random 1.25% 0%"
+        );
+        let states = Loss::four_states(share(5_000_000), [None, None, None, Some(share(7))]);
+        assert_eq!(
+            netem(delay, Some(&states)),
+            "netem limit 1000000 delay 81000.007us loss state 0.5% 99.5% 0% 100% 0.0000007%"
         );
     }
 

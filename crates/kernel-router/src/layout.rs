@@ -7,7 +7,7 @@
 //! them as waiting there. Hosts have nothing but a plain veth to a namespace of ours.
 
 use fairwind_assembly::FIRST_RECEIVER_PORT;
-use fairwind_qdisc::{Filter, Red};
+use fairwind_qdisc::{Filter, Loss, Red};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
@@ -22,7 +22,7 @@ pub(super) enum Discipline {
     /// A rate, with the queue before it, or a queue that shapes; the first is the link that it stands for.
     Rate { link: usize, rate: Option<BitRate>, queue: Qdisc, overhead_bytes: u32 },
     /// Delay and loss of a link.
-    Delay { link: usize, delay: Span, loss: Ratio },
+    Delay { link: usize, delay: Span, loss: Option<Loss> },
 }
 
 /// One end of a veth.
@@ -244,10 +244,17 @@ fn rate_of((index, link): (usize, &Link)) -> Discipline {
 }
 
 fn delay_of((index, link): (usize, &Link)) -> Discipline {
-    if link.delay.is_zero() && link.loss == Ratio::ZERO {
+    let loss = loss_of(link);
+    if link.delay.is_zero() && loss.is_none() {
         return Discipline::None;
     }
-    Discipline::Delay { link: index, delay: link.delay, loss: link.loss }
+    Discipline::Delay { link: index, delay: link.delay, loss }
+}
+
+/// The losses of a link: those of its impairments, which have them only where `loss` has not.
+fn loss_of(link: &Link) -> Option<Loss> {
+    let random = Loss::Random { probability: link.loss, correlation: Ratio::ZERO };
+    link.impairments.loss.clone().or((link.loss != Ratio::ZERO).then_some(random))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ mod sockets;
 
 pub use observer::{PathObserver, PathObserverParts};
 pub use path::{KernelPath, KernelPlan, PathWatch};
-pub use requirements::differences;
+pub use requirements::{differences, unsupported_impairments};
 
 use fairwind_bpf::BpfError;
 use fairwind_linux::KernelError;

@@ -10,7 +10,7 @@ use fairwind_linux as linux;
 use fairwind_linux::{HeldNamespace, KernelError, RunName, shell_checked as shell};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
-use fairwind_units::{ByteCount, Ratio};
+use fairwind_units::ByteCount;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
@@ -193,9 +193,7 @@ impl KernelPath {
                 (WatchPoint::Queue(link), Discipline::Rate { queue, .. }) => {
                     SocketPoint::queue(link, queue)
                 }
-                (WatchPoint::Loss(link), Discipline::Delay { loss, .. })
-                    if *loss != Ratio::ZERO =>
-                {
+                (WatchPoint::Loss(link), Discipline::Delay { loss: Some(_), .. }) => {
                     SocketPoint::losses(link)
                 }
                 _ => continue,

@@ -6,8 +6,9 @@ use super::{KernelRouterError, commands};
 use fairwind_kernel_settings::Note;
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
-use fairwind_scenario::{Experiment, Qdisc};
-use fairwind_units::ByteCount;
+use fairwind_qdisc::{Impairments, tc};
+use fairwind_scenario::{Experiment, Link, Qdisc};
+use fairwind_units::{ByteCount, Ratio};
 use std::collections::BTreeMap;
 
 /// A part of the kernel.
@@ -20,7 +21,7 @@ enum KernelFeature {
 }
 
 /// Queue disciplines: what each is for, and parameters with which one can be tried.
-const DISCIPLINES: [(&str, &str, &str); 16] = [
+const DISCIPLINES: [(&str, &str, &str); 18] = [
     ("htb", "gives a link its rate", "default 1"),
     ("pfifo", "limits a queue in packets", "limit 9"),
     ("bfifo", "limits a queue in bytes", "limit 9000"),
@@ -32,6 +33,8 @@ const DISCIPLINES: [(&str, &str, &str); 16] = [
     ("pie", "limits the waiting time", ""),
     ("dualpi2", "limits the waiting time of two queues", ""),
     ("sfq", "serves flows in turn", ""),
+    ("pfifo_fast", "serves three bands in order", ""),
+    ("fq", "serves flows in turn", ""),
     ("fq_codel", "serves flows in turn", ""),
     ("fq_pie", "serves flows in turn", ""),
     ("cake", "serves flows in turn", ""),
@@ -146,6 +149,24 @@ fn try_out(part: KernelFeature) -> Result<(), KernelRouterError> {
         return Err(failed(format!("{} (is iproute2 installed?)", said.trim())).into());
     }
     Err(part.missing())
+}
+
+/// Why the kernel path cannot have the impairments of `link`; `None` if it can.
+pub fn unsupported_impairments(link: &Link) -> Option<&'static str> {
+    let Impairments { loss, .. } = &link.impairments;
+    let losses = Impairments { loss: loss.clone(), ..Impairments::default() };
+    if link.impairments != losses {
+        return Some("the kernel path sets only the losses of netem");
+    }
+    match loss {
+        Some(loss) if tc::print_loss(loss).is_none() => {
+            Some("netem loses no packets by a record or by their numbers")
+        }
+        Some(_) if link.loss != Ratio::ZERO => {
+            Some("a link has one netem on the kernel path: set loss or impairments.loss")
+        }
+        _ => None,
+    }
 }
 
 /// How packets pass a link with a rate, where htb makes the rate; once for each bucket.

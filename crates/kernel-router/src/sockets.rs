@@ -102,6 +102,8 @@ fn reason_at(queue: &Qdisc, (packets, bytes): (u32, u32), wire_bytes: u32) -> Dr
         Qdisc::FqCodel(fair) => packets >= fair.limit_packets,
         Qdisc::FqPie(fair) => packets >= fair.limit_packets,
         Qdisc::Red(red) => u64::from(bytes) + u64::from(wire_bytes) > red.limit_bytes,
+        // Each has nothing but limits, and those are of a band or a flow.
+        Qdisc::PfifoFast(_) | Qdisc::Fq(_) => true,
         Qdisc::Cake(_) => false,
         parent => match parent.children().as_slice() {
             [child] => return reason_at(child, (packets, bytes), wire_bytes),
@@ -115,7 +117,12 @@ fn reason_at(queue: &Qdisc, (packets, bytes): (u32, u32), wire_bytes: u32) -> Dr
 /// Whether nothing is dropped while there is room.
 fn is_passive(queue: &Qdisc) -> bool {
     match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } | Qdisc::Sfq(_) => true,
+        Qdisc::Unlimited {}
+        | Qdisc::Pfifo { .. }
+        | Qdisc::Bfifo { .. }
+        | Qdisc::PfifoFast(_)
+        | Qdisc::Sfq(_)
+        | Qdisc::Fq(_) => true,
         Qdisc::Drr(_) | Qdisc::Prio(_) | Qdisc::Tbf(_) | Qdisc::Htb(_) => {
             queue.children().into_iter().all(is_passive)
         }

@@ -62,7 +62,7 @@ pub use fairwind_qdisc::Qdisc;
 pub use link::{LinkCounters, Volume};
 pub use network::Network;
 pub use observer::{Backlog, CapacityRequest, DropReason, Observer, SlotAssignment, VolumeRequest};
-pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
+pub use packet::{CarrierId, Header, LinkId, NodeId, Packet, TcpAck};
 pub use pool::{Delivery, DeliveryRef};
 pub use queue::{
     DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, build_discipline,

@@ -14,6 +14,11 @@ pub trait Packet {
         Header::default()
     }
 
+    /// What an ACK filter reads; `None` unless it is a TCP segment with ACK and without SYN.
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        None
+    }
+
     /// Sets CE (congestion experienced, RFC 3168 §5). Called only if the header is ECN capable.
     fn mark(&mut self) {}
 
@@ -70,6 +75,23 @@ impl Header {
     pub(crate) fn mark(&mut self) {
         self.traffic_class |= Self::CE;
     }
+}
+
+/// Fields of a TCP segment with ACK that tell whether a later one makes it needless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpAck {
+    /// Acknowledgment number.
+    pub acknowledgment: u32,
+    /// Whether it has no payload, no flags but ACK, ECE and CWR, and no options but timestamps and SACK.
+    pub is_pure: bool,
+    /// ECE.
+    pub has_ece: bool,
+    /// CWR.
+    pub has_cwr: bool,
+    /// `TSval` and `TSecr` (RFC 7323 §3).
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks, each from its first number to the one after its end (RFC 2018 §3); `None` behind the last one.
+    pub sack: [Option<(u32, u32)>; 4],
 }
 
 /// A host or a router: its position in the order in which nodes were added.

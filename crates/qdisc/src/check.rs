@@ -3,8 +3,8 @@
 //! A finding names the key as scenarios and `tc` call it, below the tree.
 
 use crate::{
-    Cake, Choke, Codel, Drr, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red,
-    Sfq, Tbf,
+    Cake, CakeAckFilter, Choke, Codel, Drr, Dualpi2, Filter, Fq, FqCodel, FqPie, Htb, HtbClass,
+    Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt;
@@ -90,6 +90,8 @@ impl Check {
             Qdisc::Codel(codel) => self.codel(codel),
             Qdisc::Pie(pie) => self.pie(pie),
             Qdisc::Dualpi2(dualpi2) => self.dualpi2(dualpi2),
+            Qdisc::PfifoFast(fast) => self.limit(fast.limit_packets.into()),
+            Qdisc::Fq(fair) => self.fq(fair),
             Qdisc::Sfq(sfq) => self.sfq(sfq),
             Qdisc::FqCodel(fair) => self.fq_codel(fair),
             Qdisc::FqPie(fair) => self.fq_pie(fair),
@@ -332,6 +334,9 @@ impl Check {
     }
 }
 
+/// Quanta that the kernel's fq takes as they are; it replaces others by the nearest of these.
+const FQ_QUANTA: std::ops::RangeInclusive<u32> = 256..=1 << 20;
+
 /// Buckets that the kernel has at most.
 const MOST_FLOWS: u32 = 65_536;
 
@@ -352,6 +357,22 @@ impl Check {
 
     fn memory(&mut self, key: &str, bytes: u64) {
         self.hold(bytes > 0, key, "a queue must hold at least one byte");
+    }
+
+    fn fq(&mut self, fair: &Fq) {
+        self.limit(fair.limit_packets.into());
+        self.hold(fair.flow_limit_packets > 0, "flow_limit", "it must be at least one packet");
+        let is_possible = FQ_QUANTA.contains(&fair.quantum_bytes);
+        self.hold(is_possible, "quantum", "it must be between 256 B and 1 MiB");
+        let is_possible = fair.initial_quantum_bytes <= *FQ_QUANTA.end();
+        self.hold(is_possible, "initial_quantum", "it must be at most 1 MiB");
+        if let Some(rate) = fair.max_rate {
+            self.hold(
+                rate.as_bits_per_second() >= 8,
+                "maxrate",
+                "it must be at least one byte per second",
+            );
+        }
     }
 
     fn fq_codel(&mut self, fair: &FqCodel) {
@@ -379,6 +400,9 @@ impl Check {
             self.rate("bandwidth", bandwidth);
         }
         self.time("rtt", cake.rtt);
+        let is_root = self.key.is_empty();
+        let rule = "only the queue of a link itself sees acknowledgments: give the cake no other discipline above it";
+        self.hold(is_root || cake.ack_filter == CakeAckFilter::Off, "ack_filter", rule);
         if let Some(bytes) = cake.memory_limit_bytes {
             self.memory("memlimit", bytes);
         }

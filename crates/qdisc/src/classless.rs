@@ -87,7 +87,7 @@ parameter_table!(
         [probability Share probability]
         [bandwidth Rate bandwidth]
         [ecn Flag ecn]
-    ] []
+    ] [] []
 );
 
 /// Parameters of `choke` (tc-choke(8)).
@@ -127,6 +127,16 @@ impl ChokeInput {
         set(&mut choke.probability, self.probability);
         choke.fill_defaults();
         choke
+    }
+}
+
+discipline! {
+    /// Three bands by type of service, each first in, first out: what a Linux device had before fair queues.
+    PfifoFast,
+    /// Parameters of `pfifo_fast` (tc-pfifo_fast(8)).
+    PfifoFastInput {
+        /// Limit of each band, in packets: the device's `txqueuelen`; default: 1000 packets.
+        limit: QueueLimit => limit_packets: u32 = DEFAULT_PACKETS, Count;
     }
 }
 
@@ -232,6 +242,39 @@ discipline! {
 }
 
 discipline! {
+    /// Fair queueing with a largest rate of each flow (parameters as tc-fq(8) has them).
+    Fq,
+    /// Parameters of `fq` (tc-fq(8)).
+    FqInput {
+        /// Limit of each of three bands by type of service, in packets; default: 10 000 packets.
+        limit: QueueLimit => limit_packets: u32 = 10_000, Count;
+        /// Packets of one flow that may wait; default: 100.
+        flow_limit: u32 => flow_limit_packets: u32 = 100, Count;
+        /// Bytes that a flow may send in its turn, 256 B to 1 MiB; default: 3028 B, two packets with Ethernet headers.
+        quantum: ByteCount => quantum_bytes: u32 = 2 * ETHERNET_FRAME, Size;
+        /// Bytes that a flow may send in its first turn; default: 15 140 B.
+        initial_quantum: ByteCount => initial_quantum_bytes: u32 = 10 * ETHERNET_FRAME, Size;
+        /// Largest rate of each flow; default: none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        maxrate: BitRate => max_rate: Option<BitRate> = None, OptionalRate;
+        /// Time without packets after which a flow may send a quantum again; default: 40 ms.
+        refill_delay: Span => refill_delay: Span = Span::from_millis(40), Time;
+        /// Flows are told apart by as many bits of their hash as are set here; default: 1023, ten bits.
+        orphan_mask: u32 => hash_mask: u32 = 1023, Count;
+        /// `maxrate` up to which packets are spaced one by one instead of by quanta; default: 550 kbit/s.
+        low_rate_threshold: BitRate => low_rate: BitRate = BitRate::from_bits_per_second(550_000), Rate;
+        /// Waiting time above which every packet that can be marked is marked; default: none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ce_threshold: Span => ce_threshold: Option<Span> = None, OptionalTime;
+        /// Whether `maxrate` spaces packets; default: true.
+        pacing: bool => pacing: bool = true, Switch("nopacing");
+    }
+    // A packet that is forwarded has no departure time that a horizon could bound, and trees of flows only cost time.
+    ignored: "horizon_drop", "horizon_cap";
+    ignored with a value: "horizon", "buckets", "timer_slack";
+}
+
+discipline! {
     /// Fair queueing with controlled delay (RFC 8290).
     FqCodel,
     /// Parameters of `fq_codel` (tc-fq_codel(8)).
@@ -313,6 +356,9 @@ discipline! {
         /// Bytes that may wait; default: from rate and round trip.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memlimit: ByteCount => memory_limit_bytes: Option<u64> = None;
+        /// Whether pure ACKs are dropped that a later one in the queue makes needless; default: `off`.
+        #[serde(default, skip_serializing_if = "crate::is_default")]
+        ack_filter: CakeAckFilter => ack_filter: CakeAckFilter = CakeAckFilter::Off;
     }
 }
 
@@ -352,4 +398,19 @@ pub enum CakeIsolation {
     TripleIsolate,
 }
 
-plain_settings!(CakeTins, CakeIsolation);
+/// Which pure ACKs CAKE drops.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CakeAckFilter {
+    /// None.
+    #[default]
+    Off,
+    /// The older of two that a later one makes needless.
+    On,
+    /// Also a single one directly before the later one.
+    Aggressive,
+}
+
+plain_settings!(CakeTins, CakeIsolation, CakeAckFilter);

@@ -132,6 +132,20 @@ pub enum Loss {
         /// Loss in the good state (netem's `1-k`).
         good_loss: Ratio,
     },
+    /// Four states, of netem's `state` (Salsano, Ludovici, Ordine and Giannuzzi, 2012): 1 delivers, 2 delivers within a
+    /// burst of losses, 3 loses within a burst, and 4 loses a single packet outside of bursts.
+    State {
+        /// From state 1 into a burst, per packet.
+        p13: Ratio,
+        /// From a loss within a burst out of it, per packet.
+        p31: Ratio,
+        /// From a loss within a burst to a delivery within it, per packet.
+        p32: Ratio,
+        /// From a delivery within a burst to a loss within it, per packet.
+        p23: Ratio,
+        /// From state 1 to a single loss, per packet.
+        p14: Ratio,
+    },
     /// As recorded: `true` for a packet that is lost, from the beginning again at its end.
     Recorded {
         /// One for each packet.
@@ -356,6 +370,12 @@ fn gemodel_instead(probability: Ratio, correlation: Ratio) -> String {
     format!("loss gemodel {} {} loses {probability} in bursts", text(into), text(back))
 }
 
+/// What is left of the whole.
+pub(crate) fn rest_of(share: Ratio) -> Ratio {
+    let whole = Ratio::ONE.as_parts_per_billion();
+    Ratio::from_parts_per_billion(whole.saturating_sub(share.as_parts_per_billion()))
+}
+
 /// What holds for every share.
 const SHARE: &str = "it must be at most 100 %";
 
@@ -364,6 +384,17 @@ fn is_share(ratio: Ratio) -> bool {
 }
 
 impl Loss {
+    /// Four states, with what `tc` takes for probabilities that are left out.
+    pub fn four_states(p13: Ratio, [p31, p32, p23, p14]: [Option<Ratio>; 4]) -> Self {
+        Self::State {
+            p13,
+            p31: p31.unwrap_or(rest_of(p13)),
+            p32: p32.unwrap_or_default(),
+            p23: p23.unwrap_or(Ratio::ONE),
+            p14: p14.unwrap_or_default(),
+        }
+    }
+
     fn errors(&self) -> Vec<ImpairmentError> {
         let shares: Vec<(Ratio, &'static str)> = match self {
             Self::Random { probability, correlation } => {
@@ -375,6 +406,9 @@ impl Loss {
                 (*bad_loss, "loss.bad_loss"),
                 (*good_loss, "loss.good_loss"),
             ],
+            Self::State { p13, p31, p32, p23, p14 } => {
+                return state_errors([*p13, *p31, *p32, *p23, *p14]);
+            }
             Self::Recorded { lost } => {
                 let rule = "a loss record needs at least one packet";
                 let error = ImpairmentError { key: "loss.lost", rule };
@@ -391,6 +425,40 @@ impl Loss {
         let wrong = shares.into_iter().filter(|(ratio, _)| !is_share(*ratio));
         wrong.map(|(_, key)| ImpairmentError { key, rule: SHARE }).collect()
     }
+}
+
+/// Errors of the model with four states, by its probabilities in the order of netem.
+fn state_errors([p13, p31, p32, p23, p14]: [Ratio; 5]) -> Vec<ImpairmentError> {
+    let all = [
+        (p13, "loss.p13"),
+        (p31, "loss.p31"),
+        (p32, "loss.p32"),
+        (p23, "loss.p23"),
+        (p14, "loss.p14"),
+    ];
+    let wrong = all.into_iter().filter(|(ratio, _)| !is_share(*ratio));
+    let mut errors: Vec<_> = wrong.map(|(_, key)| ImpairmentError { key, rule: SHARE }).collect();
+    let sums = [
+        (
+            p13,
+            p14,
+            "loss.p14",
+            "p13 and p14, the ways out of state 1, must together be at most 100 %",
+        ),
+        (
+            p31,
+            p32,
+            "loss.p32",
+            "p31 and p32, the ways out of state 3, must together be at most 100 %",
+        ),
+    ];
+    for (one, other, key, rule) in sums {
+        let sum = one.as_parts_per_billion().saturating_add(other.as_parts_per_billion());
+        if is_share(one) && is_share(other) && !is_share(Ratio::from_parts_per_billion(sum)) {
+            errors.push(ImpairmentError { key, rule });
+        }
+    }
+    errors
 }
 
 #[cfg(test)]
@@ -469,6 +537,23 @@ mod tests {
             rules(&Impairments { loss: alone, ..Impairments::default() }),
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn ways_out_of_a_state_are_at_most_all() {
+        let keys = |[p13, p31, p32, p23, p14]: [&str; 5]| -> Vec<&str> {
+            let loss = Loss::State {
+                p13: ratio(p13),
+                p31: ratio(p31),
+                p32: ratio(p32),
+                p23: ratio(p23),
+                p14: ratio(p14),
+            };
+            loss.errors().into_iter().map(|error| error.key).collect()
+        };
+        assert_eq!(keys(["60 %", "50 %", "50 %", "100 %", "40 %"]), Vec::<&str>::new());
+        assert_eq!(keys(["60 %", "50 %", "51 %", "100 %", "41 %"]), ["loss.p14", "loss.p32"]);
+        assert_eq!(keys(["101 %", "50 %", "0 %", "200 %", "41 %"]), ["loss.p13", "loss.p23"]);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! [`QueueLimit`], whatever unit the discipline counts in.
 
 use crate::classless::{
-    CakeInput, ChokeInput, CodelInput, Dualpi2Input, FqCodelInput, FqPieInput, PieInput, SfqInput,
+    CakeInput, ChokeInput, CodelInput, Dualpi2Input, FqCodelInput, FqInput, FqPieInput,
+    PfifoFastInput, PieInput, SfqInput,
 };
 use crate::limit::{
     DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Fault, QueueLimit, Resolver, Scale,
@@ -42,6 +43,9 @@ pub enum QueueTable {
         /// Limit of the queue, in bytes; default: 1 514 000 B.
         limit: Option<QueueLimit>,
     },
+    /// Three bands by type of service with strict priority, each first in, first out: the kernel's usual discipline
+    /// without fair queueing.
+    PfifoFast(PfifoFastInput),
     /// Random early detection (Floyd and Jacobson, 1993).
     Red(RedInput),
     /// Random early detection that singles out flows which do not respond (Pan, Prabhakar and Psounis, 2000).
@@ -54,6 +58,8 @@ pub enum QueueTable {
     Dualpi2(Dualpi2Input),
     /// Stochastic fairness queueing (McKenney, 1990).
     Sfq(SfqInput),
+    /// Fair queueing with a largest rate of each flow: the kernel's `fq`, as it works on a router.
+    Fq(FqInput),
     /// Fair queueing with controlled delay (RFC 8290).
     FqCodel(FqCodelInput),
     /// Fair queueing with PIE for every flow.
@@ -150,6 +156,8 @@ impl Resolver<'_> {
             QueueTable::Codel(input) => Qdisc::Codel(input.resolve(self)),
             QueueTable::Pie(input) => Qdisc::Pie(input.resolve(self)),
             QueueTable::Dualpi2(input) => Qdisc::Dualpi2(input.resolve(self)),
+            QueueTable::PfifoFast(input) => Qdisc::PfifoFast(input.resolve(self)),
+            QueueTable::Fq(input) => Qdisc::Fq(input.resolve(self)),
             QueueTable::Sfq(input) => Qdisc::Sfq(input.resolve(self)),
             QueueTable::FqCodel(input) => Qdisc::FqCodel(input.resolve(self)),
             QueueTable::FqPie(input) => Qdisc::FqPie(input.resolve(self)),

@@ -68,8 +68,9 @@ mod text;
 
 pub use check::QdiscFinding;
 pub use classless::{
-    Cake, CakeInput, CakeIsolation, CakeTins, Choke, ChokeInput, Codel, CodelInput, Dualpi2,
-    Dualpi2Input, FqCodel, FqCodelInput, FqPie, FqPieInput, Pie, PieInput, Sfq, SfqInput,
+    Cake, CakeAckFilter, CakeInput, CakeIsolation, CakeTins, Choke, ChokeInput, Codel, CodelInput,
+    Dualpi2, Dualpi2Input, Fq, FqCodel, FqCodelInput, FqInput, FqPie, FqPieInput, PfifoFast,
+    PfifoFastInput, Pie, PieInput, Sfq, SfqInput,
 };
 pub use demand::{Carrier, CarrierError, Placement, RequestPolicy, Terminal};
 pub use impair::{

@@ -2,7 +2,7 @@
 //! that `tc` writes it. The key is that of scenarios and the word of `tc`.
 
 use crate::limit::{QueueLimit, Resolver};
-use crate::tc::words::{TcError, Words, print_rate, print_share, print_time};
+use crate::tc::words::{TcError, Words, print_per_cent, print_rate, print_share, print_time};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
 
@@ -73,6 +73,7 @@ macro_rules! discipline {
             )*
         }
         $(ignored: $($ignored:literal),*;)?
+        $(ignored with a value: $($valued:literal),*;)?
     ) => {
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,18 +116,19 @@ macro_rules! discipline {
         }
 
         $crate::parameters::parameter_table!(
-            $discipline [$($([$key $form $(($off))? $field])?)*] [$($($ignored)*)?]
+            $discipline [$($([$key $form $(($off))? $field])?)*] [$($($ignored)*)?] [$($($valued)*)?]
         );
     };
 }
 
 /// Defines the parameters of a discipline in the syntax of `tc`, where it has any.
 macro_rules! parameter_table {
-    ($discipline:ident [] []) => {};
+    ($discipline:ident [] [] []) => {};
     (
         $discipline:ident
         [$([$key:ident $form:ident $(($off:literal))? $field:ident])*]
         [$($ignored:literal)*]
+        [$($valued:literal)*]
     ) => {
         impl $discipline {
             /// Parameters in the syntax of `tc`.
@@ -136,6 +138,7 @@ macro_rules! parameter_table {
                     $crate::parameters::Field::$form($($off,)? |discipline| &mut discipline.$field),
                 ),)*
                 $($crate::parameters::Parameter($ignored, $crate::parameters::Field::Ignored),)*
+                $($crate::parameters::Parameter($valued, $crate::parameters::Field::IgnoredValue),)*
             ];
         }
     };
@@ -164,6 +167,7 @@ pub(crate) enum Field<D> {
     /// A bare number is in seconds; zero is not printed.
     Seconds(fn(&mut D) -> &mut Span),
     Rate(fn(&mut D) -> &mut BitRate),
+    OptionalRate(fn(&mut D) -> &mut Option<BitRate>),
     Share(fn(&mut D) -> &mut Ratio),
     PerCent(fn(&mut D) -> &mut Ratio),
     /// The word alone switches it on.
@@ -172,6 +176,8 @@ pub(crate) enum Field<D> {
     Switch(&'static str, fn(&mut D) -> &mut bool),
     /// The word has no effect here.
     Ignored,
+    /// The word and the value behind it have no effect here.
+    IgnoredValue,
 }
 
 /// Reads the parameters of `table` into `description`, up to the last word.
@@ -218,11 +224,15 @@ impl<D> Field<D> {
             Self::OptionalTime(field) => *field(into) = Some(words.time()?),
             Self::Seconds(field) => *field(into) = words.seconds()?,
             Self::Rate(field) => *field(into) = words.rate()?,
+            Self::OptionalRate(field) => *field(into) = Some(words.rate()?),
             Self::Share(field) => *field(into) = words.share()?,
             Self::PerCent(field) => *field(into) = words.per_cent()?,
             Self::Flag(field) => *field(into) = true,
             Self::Switch(_, field) => *field(into) = is_on,
             Self::Ignored => {}
+            Self::IgnoredValue => {
+                words.value("its value")?;
+            }
         }
         Ok(())
     }
@@ -241,6 +251,10 @@ impl<D> Field<D> {
                 time => print_seconds(time),
             },
             Self::Rate(field) => print_rate(*field(of)),
+            Self::OptionalRate(field) => match *field(of) {
+                Some(rate) => print_rate(rate),
+                None => return,
+            },
             Self::Share(field) => print_share(*field(of)),
             Self::PerCent(field) => print_per_cent(*field(of)),
             Self::Flag(field) => {
@@ -253,7 +267,7 @@ impl<D> Field<D> {
                 let _ = write!(text, " {}", if *field(of) { name } else { off });
                 return;
             }
-            Self::Ignored => return,
+            Self::Ignored | Self::IgnoredValue => return,
         };
         let _ = write!(text, " {name} {value}");
     }
@@ -266,10 +280,4 @@ fn print_seconds(time: Span) -> String {
         Some(digits) => digits.to_owned(),
         None => text,
     }
-}
-
-fn print_per_cent(share: Ratio) -> String {
-    let parts = share.as_parts_per_billion();
-    let text = format!("{}.{:07}", parts / 10_000_000, parts % 10_000_000);
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -1,8 +1,8 @@
 //! Queue disciplines as a tree: the disciplines that hold others, and the tree's names, rates and filters.
 
 use crate::classless::{
-    AVERAGE_PACKET, Cake, Choke, Codel, Dualpi2, FqCodel, FqPie, Pie, Sfq, USUAL_PROBABILITY,
-    thresholds,
+    AVERAGE_PACKET, Cake, Choke, Codel, Dualpi2, Fq, FqCodel, FqPie, PfifoFast, Pie, Sfq,
+    USUAL_PROBABILITY, thresholds,
 };
 use crate::limit::DEFAULT_PACKETS;
 use crate::parameters::parameter_table;
@@ -26,6 +26,8 @@ pub enum Qdisc {
         /// Bytes of IP packets, at least one. A packet larger than this never passes.
         limit_bytes: u64,
     },
+    /// Three bands by type of service, each first in, first out.
+    PfifoFast(PfifoFast),
     /// Random early detection.
     Red(Red),
     /// Random early detection that singles out flows which do not respond.
@@ -38,6 +40,8 @@ pub enum Qdisc {
     Dualpi2(Dualpi2),
     /// Stochastic fairness queueing.
     Sfq(Sfq),
+    /// Fair queueing with a largest rate of each flow.
+    Fq(Fq),
     /// Fair queueing with controlled delay.
     FqCodel(FqCodel),
     /// Fair queueing with PIE.
@@ -67,12 +71,14 @@ impl Qdisc {
             Self::Unlimited {} => "unlimited",
             Self::Pfifo { .. } => "pfifo",
             Self::Bfifo { .. } => "bfifo",
+            Self::PfifoFast(_) => "pfifo_fast",
             Self::Red(_) => "red",
             Self::Choke(_) => "choke",
             Self::Codel(_) => "codel",
             Self::Pie(_) => "pie",
             Self::Dualpi2(_) => "dualpi2",
             Self::Sfq(_) => "sfq",
+            Self::Fq(_) => "fq",
             Self::FqCodel(_) => "fq_codel",
             Self::FqPie(_) => "fq_pie",
             Self::Cake(_) => "cake",
@@ -255,7 +261,7 @@ parameter_table!(
         [harddrop Flag hard_drop]
         [gentle Flag gentle]
         [adaptive Flag adaptive]
-    ] []
+    ] [] []
 );
 
 /// Deficit round robin over classes (Shreedhar and Varghese, 1996; tc-drr(8)). What no class takes is dropped, as

@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use fairwind_qdisc::tc::{commands, parse};
+use fairwind_qdisc::tc::{commands, kernel_commands, parse};
 use fairwind_qdisc::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie,
-    Htb, HtbClass, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
+    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::collection::vec;
@@ -33,6 +33,32 @@ fn megabits(number: u64) -> BitRate {
 
 fn class(name: &str, rate: BitRate) -> HtbClass {
     HtbClass::new(name, rate, 10)
+}
+
+#[test]
+fn fq_ignores_what_routers_have_not() {
+    let text = "fq maxrate 2mbit quantum 3000 nopacing horizon 2s horizon_cap buckets 512 refill_delay 5ms";
+    let expected = Qdisc::Fq(Fq {
+        max_rate: Some(megabits(2)),
+        quantum_bytes: 3000,
+        pacing: false,
+        refill_delay: Span::from_millis(5),
+        ..Fq::default()
+    });
+    assert_eq!(read(text), expected);
+    refused("fq horizon", "column 4: after this word its value is missing");
+}
+
+#[test]
+fn kernel_has_bands_as_long_as_its_device() {
+    let queue = Qdisc::PfifoFast(PfifoFast { limit_packets: 60 });
+    assert_eq!(
+        kernel_commands(&queue, "eth0", "parent 1:1", 16),
+        [
+            "ip link set dev eth0 txqueuelen 60",
+            "tc qdisc replace dev eth0 parent 1:1 handle 10: pfifo_fast",
+        ]
+    );
 }
 
 #[test]
@@ -375,9 +401,38 @@ fn fair() -> BoxedStrategy<Qdisc> {
                 rtt,
                 overhead_bytes,
                 memory_limit_bytes,
+                ack_filter: CakeAckFilter::Aggressive,
             })
         });
-    prop_oneof![sfq, fq_codel, fq_pie, cake].boxed()
+    let fast = any::<u32>().prop_map(|limit_packets| Qdisc::PfifoFast(PfifoFast { limit_packets }));
+    prop_oneof![sfq, fq(), fq_codel, fq_pie, cake, fast].boxed()
+}
+
+fn fq() -> BoxedStrategy<Qdisc> {
+    let times = (time(), of(time()), any::<bool>());
+    (any::<[u32; 5]>(), times, of(rate()), rate())
+        .prop_map(|(numbers, (refill_delay, ce_threshold, pacing), max_rate, low_rate)| {
+            let [
+                limit_packets,
+                flow_limit_packets,
+                quantum_bytes,
+                initial_quantum_bytes,
+                hash_mask,
+            ] = numbers;
+            Qdisc::Fq(Fq {
+                limit_packets,
+                flow_limit_packets,
+                quantum_bytes,
+                initial_quantum_bytes,
+                max_rate,
+                refill_delay,
+                hash_mask,
+                low_rate,
+                ce_threshold,
+                pacing,
+            })
+        })
+        .boxed()
 }
 
 fn leaf() -> BoxedStrategy<Qdisc> {

@@ -2,8 +2,8 @@
 //! read of its IP header, and bit errors.
 
 use super::buffers::BufferId;
-use fairwind_assembly::{Damage, FlowPacket, PacketLabel};
-use fairwind_network::{Header, NodeId, Packet};
+use fairwind_assembly::{Damage, FlowPacket, PacketLabel, ack_of};
+use fairwind_network::{Header, NodeId, Packet, TcpAck};
 use fairwind_recorder::MeasuredPacket;
 use fairwind_wire::Ecn;
 use std::net::IpAddr;
@@ -43,6 +43,11 @@ impl Packet for RoutedPacket {
 
     fn header(&self) -> Header {
         self.header
+    }
+
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        let measured = self.measured.as_ref().filter(|measured| !measured.is_datagram)?;
+        ack_of(&measured.segment)
     }
 
     fn mark(&mut self) {

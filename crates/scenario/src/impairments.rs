@@ -90,6 +90,20 @@ pub enum LossInput {
         /// Loss in the good state (netem's `1-k`).
         good_loss: Ratio,
     },
+    /// Four states (Salsano, Ludovici, Ordine and Giannuzzi, 2012); the probabilities are those of netem's `state`. State
+    /// 1 delivers, 2 delivers within a burst of losses, 3 loses within a burst, 4 loses a single packet.
+    State {
+        /// From state 1 into a burst, per packet.
+        p13: Ratio,
+        /// From a loss within a burst out of it, per packet; default: `1 - p13`.
+        p31: Option<Ratio>,
+        /// From a loss within a burst to a delivery within it, per packet; default: 0 %.
+        p32: Option<Ratio>,
+        /// From a delivery within a burst to a loss within it, per packet; default: 100 %.
+        p23: Option<Ratio>,
+        /// From state 1 to a single loss, per packet; default: 0 %.
+        p14: Option<Ratio>,
+    },
     /// A recorded sequence of losses; it repeats at its end.
     Recorded {
         /// One for each packet: `true` for one that is lost.
@@ -182,6 +196,9 @@ impl LossInput {
             &Self::Random { probability, correlation } => Loss::Random { probability, correlation },
             &Self::Gemodel { p, r, bad_loss, good_loss } => {
                 Loss::Gemodel { p, r, bad_loss, good_loss }
+            }
+            &Self::State { p13, p31, p32, p23, p14 } => {
+                Loss::four_states(p13, [p31, p32, p23, p14])
             }
             Self::Recorded { lost, file } => {
                 let read = |file: &str| recordings.losses(file);

@@ -1,8 +1,8 @@
 //! Packets of the simulated network and the ends of connections that they go to: an IP header, and a TCP segment or a UDP datagram with a payload length.
 
-use fairwind_assembly::{Damage, FlowPacket, PacketLabel, connection_of_ports};
+use fairwind_assembly::{Damage, FlowPacket, PacketLabel, ack_of, connection_of_ports};
 use fairwind_measure::{Direction, FlowId};
-use fairwind_network::{Header, NodeId, Packet};
+use fairwind_network::{Header, NodeId, Packet, TcpAck};
 use fairwind_units::Instant;
 use fairwind_wire::{Ecn, Segment, SequenceNumber, TrafficClass};
 
@@ -239,6 +239,13 @@ impl Packet for SimulatedPacket {
                 Payload::Segment(..) => TCP,
                 Payload::Datagram(_) => UDP,
             },
+        }
+    }
+
+    fn tcp_ack(&self) -> Option<TcpAck> {
+        match &self.payload {
+            Payload::Segment(_, segment) => ack_of(segment),
+            Payload::Datagram(_) => None,
         }
     }
 

@@ -19,6 +19,8 @@ use std::collections::VecDeque;
 /// A queue and the wire behind it; each link has its own transmitter in between.
 pub(super) struct LinkCore {
     queue: Box<dyn QueueDiscipline>,
+    /// Whether the queue reads acknowledgments.
+    reads_acks: bool,
     wire: Wire,
     loss: BernoulliLoss,
     /// Packets that will be lost when their service ends, and when that is.
@@ -36,6 +38,7 @@ impl LinkCore {
         reporter: LinkReporter,
     ) -> Self {
         Self {
+            reads_acks: queue.reads_acks(),
             queue,
             wire,
             loss,
@@ -63,7 +66,12 @@ impl LinkCore {
         let event = context.pool.event(at, packet);
         let header = event.packet.map_or_else(Header::default, Packet::header);
         let waiting = QueuedPacket { enqueued: at, header, packet, insertion };
-        if let Err(reason) = self.queue.enqueue(at, waiting, &mut self.effects) {
+        let ack = self.reads_acks.then(|| event.packet.and_then(Packet::tcp_ack)).flatten();
+        let accepted = match ack {
+            Some(ack) => self.queue.enqueue_ack(at, waiting, &ack, &mut self.effects),
+            None => self.queue.enqueue(at, waiting, &mut self.effects),
+        };
+        if let Err(reason) = accepted {
             self.reporter.refused(&event, backlog, reason, context.observer);
             drop(context.pool.remove(packet));
             self.report_effects(at, backlog, context);

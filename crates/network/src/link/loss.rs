@@ -77,6 +77,52 @@ impl CorrelatedChance {
     }
 }
 
+/// State of [`FourStates`]; the number is that of the paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LossState {
+    /// 1: delivers.
+    Gap,
+    /// 2: delivers within a burst.
+    BurstPause,
+    /// 3: loses within a burst.
+    Burst,
+    /// 4: loses one packet outside of bursts.
+    Isolated,
+}
+
+/// A Markov chain with four states, of which two lose packets (Salsano, Ludovici, Ordine and Giannuzzi, "Definition of a
+/// general and intuitive loss model for packet networks", 2012).
+pub(super) struct FourStates {
+    to_burst: Ratio,
+    to_isolated: Ratio,
+    leave_burst: Ratio,
+    pause_burst: Ratio,
+    resume_burst: Ratio,
+    state: LossState,
+    generator: Pcg32,
+}
+
+impl FourStates {
+    /// Moves to the state of the next packet, with one draw, and tells whether that loses it.
+    fn loses(&mut self) -> bool {
+        let draw = self.generator.next_u32();
+        let either = |one: Ratio, other: Ratio| {
+            let sum = one.as_parts_per_billion() + other.as_parts_per_billion();
+            Ratio::from_parts_per_billion(sum).happens(draw)
+        };
+        self.state = match self.state {
+            LossState::Gap if self.to_isolated.happens(draw) => LossState::Isolated,
+            LossState::Gap if either(self.to_isolated, self.to_burst) => LossState::Burst,
+            LossState::BurstPause if self.resume_burst.happens(draw) => LossState::Burst,
+            LossState::Burst if self.pause_burst.happens(draw) => LossState::BurstPause,
+            LossState::Burst if either(self.pause_burst, self.leave_burst) => LossState::Gap,
+            LossState::Isolated => LossState::Gap,
+            unchanged => unchanged,
+        };
+        matches!(self.state, LossState::Burst | LossState::Isolated)
+    }
+}
+
 /// Loss process.
 pub(super) enum LossProcess {
     Random(CorrelatedChance),
@@ -87,6 +133,7 @@ pub(super) enum LossProcess {
         is_bad: bool,
         generator: Pcg32,
     },
+    State(FourStates),
     Recorded {
         lost: Vec<bool>,
         next: usize,
@@ -111,6 +158,15 @@ impl LossProcess {
                 is_bad: false,
                 generator: Pcg32::new(derive_seed(seed, 0), 0),
             },
+            &Loss::State { p13, p31, p32, p23, p14 } => Self::State(FourStates {
+                to_burst: p13,
+                to_isolated: p14,
+                leave_burst: p31,
+                pause_burst: p32,
+                resume_burst: p23,
+                state: LossState::Gap,
+                generator: Pcg32::new(derive_seed(seed, 0), 0),
+            }),
             Loss::Recorded { lost } => Self::Recorded { lost: lost.clone(), next: 0 },
             Loss::Packets { numbers } => {
                 Self::Packets { left: numbers.iter().rev().copied().collect(), passed: 0 }
@@ -128,6 +184,7 @@ impl LossProcess {
                 }
                 losses[usize::from(*is_bad)].happens(generator.next_u32())
             }
+            Self::State(states) => states.loses(),
             Self::Recorded { lost, next } => {
                 let is_lost = lost.get(*next).copied().unwrap_or(false);
                 *next = if *next + 1 < lost.len() { *next + 1 } else { 0 };

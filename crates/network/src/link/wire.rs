@@ -293,6 +293,64 @@ mod tests {
         assert!((share(&losses(both)) - expected).abs() < 0.002);
     }
 
+    /// Lengths of the runs of `lost` packets, or of delivered ones.
+    fn run_lengths(lost: &[bool], of_losses: bool) -> Vec<usize> {
+        let runs = lost.chunk_by(|one, next| one == next);
+        runs.filter(|run| run[0] == of_losses).map(<[bool]>::len).collect()
+    }
+
+    fn frequency(lengths: &[usize], wanted: usize) -> f64 {
+        share(&lengths.iter().map(|length| *length == wanted).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn four_states_have_their_stationary_shares() {
+        let (p13, p31, p32, p23, p14) = (0.02, 0.3, 0.2, 0.5, 0.01);
+        let lost = losses(Loss::State {
+            p13: ratio("2 %"),
+            p31: ratio("30 %"),
+            p32: ratio("20 %"),
+            p23: ratio("50 %"),
+            p14: ratio("1 %"),
+        });
+        // Balance of the chain: 3 from 1 at p13 / p31, 2 from 3 at p32 / p23, 4 from 1 at p14.
+        let (three, four) = (p13 / p31, p14);
+        let all = 1.0 + three + three * p32 / p23 + four;
+        assert!((share(&lost) - (three + four) / all).abs() < 0.002, "{}", share(&lost));
+        // Runs of losses begin in state 4, which they leave at once, or in state 3, which they leave with p31 + p32. They
+        // begin from 1 with p14 or p13, and from 2 with p23.
+        let begins = [p14, p13 + three * p32 / p23 * p23];
+        let of_one = (begins[0] + begins[1] * (p31 + p32)) / (begins[0] + begins[1]);
+        let runs = run_lengths(&lost, true);
+        assert!((frequency(&runs, 1) - of_one).abs() < 0.015, "{}", frequency(&runs, 1));
+        // Within a burst one packet is delivered with p23; after other losses, state 1 with p13 + p14.
+        let ends = [three * p32, three * p31 + four];
+        let pause_of_one = (ends[0] * p23 + ends[1] * (p13 + p14)) / (ends[0] + ends[1]);
+        let gaps = run_lengths(&lost, false);
+        assert!((frequency(&gaps, 1) - pause_of_one).abs() < 0.015, "{}", frequency(&gaps, 1));
+    }
+
+    #[test]
+    fn single_losses_of_four_states_never_join() {
+        let [p13, p31, p32, p23] = [Ratio::ZERO; 4];
+        let lost = losses(Loss::State { p13, p31, p32, p23, p14: ratio("20 %") });
+        assert!(run_lengths(&lost, true).iter().all(|length| *length == 1));
+        assert!((share(&lost) - 0.2 / 1.2).abs() < 0.003, "{}", share(&lost));
+    }
+
+    #[test]
+    fn first_state_parameter_alone_is_bernoulli() {
+        let Some(Loss::State { p13, p31, p32, p23, p14 }) =
+            fairwind_qdisc::tc::parse_netem("netem loss state 3%").unwrap().impairments.loss
+        else {
+            panic!("a model with four states")
+        };
+        let lost = losses(Loss::State { p13, p31, p32, p23, p14 });
+        assert!((share(&lost) - 0.03).abs() < 0.001, "{}", share(&lost));
+        let runs = run_lengths(&lost, true);
+        assert!((frequency(&runs, 1) - 0.97).abs() < 0.006, "{}", frequency(&runs, 1));
+    }
+
     #[test]
     fn recorded_losses_repeat() {
         let lost = losses(Loss::Recorded { lost: vec![false, true, true] });

@@ -94,6 +94,17 @@ impl Classifier {
 /// Priority of the kernel's four services: ordinary, bulk, interactive, interactive bulk.
 const PRIORITIES: [usize; 4] = [0, 2, 6, 4];
 
+/// The priority, one of 16, that the kernel makes of a packet's type of service.
+pub(super) fn priority_of(header: &Header) -> usize {
+    PRIORITIES[usize::from(header.traffic_class >> 3 & 0b11)]
+}
+
+/// The band of three that a packet belongs to unless said otherwise.
+pub(super) fn usual_band(header: &Header) -> usize {
+    let priomap = fairwind_qdisc::Prio::default_priomap(3);
+    usize::from(priomap[priority_of(header)])
+}
+
 /// Strict priority.
 pub(super) struct Prio {
     bands: Vec<Box<dyn QueueDiscipline>>,
@@ -118,10 +129,8 @@ impl Prio {
     }
 
     fn band_of(&self, header: &Header) -> usize {
-        self.classifier.class_of(header).unwrap_or_else(|| {
-            let service = usize::from(header.traffic_class >> 3 & 0b11);
-            usize::from(self.priomap[PRIORITIES[service]])
-        })
+        let by_priority = || usize::from(self.priomap[priority_of(header)]);
+        self.classifier.class_of(header).unwrap_or_else(by_priority)
     }
 }
 

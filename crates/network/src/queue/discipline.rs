@@ -4,7 +4,7 @@
 //! holds [`QueuedPacket`] entries: everything it may know about a packet.
 
 use crate::pool::PacketRef;
-use crate::{Backlog, DropReason, Header};
+use crate::{Backlog, DropReason, Header, TcpAck};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
@@ -114,6 +114,26 @@ pub trait QueueDiscipline: Send {
         arrival: QueuedPacket,
         actions: &mut QueueActions,
     ) -> Result<(), DropReason>;
+
+    /// Whether it reads acknowledgments, so that arrivals with one come by [`enqueue_ack`](Self::enqueue_ack).
+    fn reads_acks(&self) -> bool {
+        false
+    }
+
+    /// As [`enqueue`](Self::enqueue), for a TCP segment with ACK.
+    ///
+    /// # Errors
+    /// As there.
+    fn enqueue_ack(
+        &mut self,
+        now: Instant,
+        arrival: QueuedPacket,
+        ack: &TcpAck,
+        actions: &mut QueueActions,
+    ) -> Result<(), DropReason> {
+        let _ = ack;
+        self.enqueue(now, arrival, actions)
+    }
 
     /// The next packet to be serialised; drops before it go to `actions`.
     fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult;

@@ -9,7 +9,9 @@ mod discipline;
 mod dualpi2;
 mod fifo;
 mod flow_queueing;
+mod fq;
 mod htb;
+mod pfifo_fast;
 mod pie;
 mod red;
 mod sfq;
@@ -27,7 +29,9 @@ use codel::Codel;
 use dualpi2::Dualpi2;
 use fairwind_qdisc::Qdisc;
 use flow_queueing::{FqCodel, FqPie};
+use fq::Fq;
 use htb::Htb;
+use pfifo_fast::PfifoFast;
 use pie::Pie;
 use red::{Choke, Red};
 use sfq::Sfq;
@@ -49,6 +53,8 @@ pub fn build_discipline(queue: &Qdisc, seed: u64, groups: &FlowGroups) -> Box<dy
         Qdisc::Red(red) => Box::new(Red::new(red, seed, &child)),
         Qdisc::Pie(pie) => Box::new(Pie::new(pie, seed)),
         Qdisc::Choke(choke) => Box::new(Choke::new(choke, seed)),
+        Qdisc::PfifoFast(fast) => Box::new(PfifoFast::new(fast)),
+        Qdisc::Fq(fq) => Box::new(Fq::new(fq, seed)),
         Qdisc::Sfq(sfq) => Box::new(Sfq::new(sfq, seed)),
         Qdisc::FqCodel(fq_codel) => Box::new(FqCodel::new(fq_codel, seed)),
         Qdisc::FqPie(fq_pie) => Box::new(FqPie::new(fq_pie, seed)),

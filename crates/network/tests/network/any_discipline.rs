@@ -2,8 +2,8 @@
 
 use fairwind_network::Qdisc;
 use fairwind_qdisc::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie,
-    Htb, HtbClass, Pie, Prio, Red, Sfq, Tbf,
+    Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
+    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..17, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..19, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -79,6 +79,19 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             head_drop: other,
             ..Sfq::default()
         }),
+        Qdisc::PfifoFast(PfifoFast { limit_packets: limit }),
+        Qdisc::Fq(Fq {
+            limit_packets: limit,
+            flow_limit_packets: 5,
+            quantum_bytes: 300,
+            initial_quantum_bytes: 700,
+            max_rate: one.then(|| BitRate::from_bits_per_second(7_777_777)),
+            refill_delay: interval,
+            hash_mask: 3,
+            low_rate: BitRate::from_bits_per_second(if other { 9_000_000 } else { 0 }),
+            ce_threshold: ecn.then_some(target),
+            pacing: true,
+        }),
         Qdisc::FqCodel(FqCodel {
             limit_packets: limit,
             flows: 4,
@@ -104,6 +117,7 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             rtt: interval,
             overhead_bytes: 7,
             memory_limit_bytes: Some(u64::from(limit) * 700),
+            ack_filter: if other { CakeAckFilter::Off } else { CakeAckFilter::Aggressive },
         }),
         Qdisc::Dualpi2(Dualpi2 {
             limit_packets: limit,

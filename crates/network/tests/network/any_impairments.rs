@@ -92,6 +92,7 @@ fn any_loss() -> impl Strategy<Value = Option<Loss>> {
         None,
         Some(Loss::Random { probability: THIRD, correlation: THIRD }),
         Some(Loss::Gemodel { p: THIRD, r: THIRD, bad_loss: THIRD, good_loss: Ratio::ZERO }),
+        Some(Loss::State { p13: THIRD, p31: THIRD, p32: THIRD, p23: THIRD, p14: THIRD }),
         Some(Loss::Recorded { lost: vec![true, false, false] }),
         Some(Loss::Packets { numbers: vec![2, 3, 9] }),
     ])

@@ -1,5 +1,6 @@
 //! The network as a whole, its links and its queues.
 
+mod ack_filter;
 mod any_carrier;
 mod any_discipline;
 mod any_impairments;
@@ -11,9 +12,11 @@ mod demand;
 mod disciplines;
 mod errors;
 mod flowing;
+mod fq;
 mod late_poll;
 mod links;
 mod overfull;
+mod pfifo_fast;
 mod queues;
 mod responsive;
 mod routing;

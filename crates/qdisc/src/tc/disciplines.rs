@@ -4,22 +4,24 @@ use super::draft::{Body, ClassBody, HtbBody, HtbClassBody};
 use super::words::{TcError, Words, advice, print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Cake, CakeIsolation, CakeTins, Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, FqCodel,
-    FqPie, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS,
+    Dualpi2, Fq, FqCodel, FqPie, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Span};
 use std::fmt::Write as _;
 
 /// What `tc` knows, and `unlimited`, which is ours.
-pub(crate) const KINDS: [&str; 16] = [
+pub(crate) const KINDS: [&str; 18] = [
     "pfifo",
     "bfifo",
+    "pfifo_fast",
     "red",
     "choke",
     "codel",
     "pie",
     "dualpi2",
     "sfq",
+    "fq",
     "fq_codel",
     "fq_pie",
     "cake",
@@ -49,8 +51,6 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
 /// What to take instead of a discipline that `tc` has and this has not.
 pub fn supported_alternative(name: &str) -> Option<String> {
     let (nearest, why) = match name {
-        "fq" => ("fq_codel", "which isolates flows, too; pacing belongs to the sender's tcp"),
-        "pfifo_fast" => ("prio", "which has the same three bands and priomap"),
         "mq" | "mqprio" | "multiq" => ("the discipline below it", "since links have one queue"),
         "noqueue" => ("unlimited", "which drops nothing"),
         "ingress" | "clsact" => {
@@ -99,6 +99,9 @@ fn classless(
         "bfifo" => {
             Qdisc::Bfifo { limit_bytes: limit(words, Words::bytes)?.unwrap_or(DEFAULT_BYTES) }
         }
+        "pfifo_fast" => {
+            Qdisc::PfifoFast(parameters::read(PfifoFast::PARAMETERS, PfifoFast::default(), words)?)
+        }
         "red" => Qdisc::Red(red(words, bandwidth)?),
         "choke" => Qdisc::Choke(choke(words, bandwidth)?),
         "codel" => Qdisc::Codel(parameters::read(Codel::PARAMETERS, Codel::default(), words)?),
@@ -107,6 +110,7 @@ fn classless(
             Qdisc::Dualpi2(parameters::read(Dualpi2::PARAMETERS, Dualpi2::default(), words)?)
         }
         "sfq" => Qdisc::Sfq(parameters::read(Sfq::PARAMETERS, Sfq::default(), words)?),
+        "fq" => Qdisc::Fq(parameters::read(Fq::PARAMETERS, Fq::default(), words)?),
         "fq_codel" => {
             Qdisc::FqCodel(parameters::read(FqCodel::PARAMETERS, FqCodel::default(), words)?)
         }
@@ -314,6 +318,13 @@ const ISOLATION: [(&str, CakeIsolation); 8] = [
     ("triple-isolate", CakeIsolation::TripleIsolate),
 ];
 
+/// Words of cake for its ACK filter.
+const ACK_FILTERS: [(&str, CakeAckFilter); 3] = [
+    ("no-ack-filter", CakeAckFilter::Off),
+    ("ack-filter", CakeAckFilter::On),
+    ("ack-filter-aggressive", CakeAckFilter::Aggressive),
+];
+
 /// Words of cake for a typical round trip, in microseconds (tc-cake(8)).
 const ROUND_TRIPS: [(&str, u64); 8] = [
     ("datacentre", 100),
@@ -328,30 +339,11 @@ const ROUND_TRIPS: [(&str, u64); 8] = [
 
 /// Words of cake that have no effect here: there is no NAT, a packet's class is not used behind the queue, segments are
 /// never joined, and the others are the default.
-const CAKE_WITHOUT_EFFECT: [&str; 10] = [
-    "nat",
-    "nonat",
-    "wash",
-    "nowash",
-    "split-gso",
-    "no-split-gso",
-    "no-ack-filter",
-    "egress",
-    "noatm",
-    "raw",
-];
+const CAKE_WITHOUT_EFFECT: [&str; 9] =
+    ["nat", "nonat", "wash", "nowash", "split-gso", "no-split-gso", "egress", "noatm", "raw"];
 
 /// Words of cake that would have an effect, and are not modelled.
-const CAKE_NOT_MODELLED: [&str; 8] = [
-    "ack-filter",
-    "ack-filter-aggressive",
-    "mpu",
-    "atm",
-    "ptm",
-    "ingress",
-    "autorate-ingress",
-    "fwmark",
-];
+const CAKE_NOT_MODELLED: [&str; 6] = ["mpu", "atm", "ptm", "ingress", "autorate-ingress", "fwmark"];
 
 /// Reads the parameters of cake, many of which are words of a list.
 fn read_cake(words: &mut Words<'_>) -> Result<Cake, TcError> {
@@ -361,6 +353,7 @@ fn read_cake(words: &mut Words<'_>) -> Result<Cake, TcError> {
     known.extend(CAKE_NOT_MODELLED);
     known.extend(TINS.iter().map(|(word, _)| *word));
     known.extend(ISOLATION.iter().map(|(word, _)| *word));
+    known.extend(ACK_FILTERS.iter().map(|(word, _)| *word));
     known.extend(ROUND_TRIPS.iter().map(|(word, _)| *word));
     while let Some(key) = words.option(&known)? {
         match key {
@@ -380,6 +373,8 @@ fn read_cake(words: &mut Words<'_>) -> Result<Cake, TcError> {
                     cake.tins = tins;
                 } else if let Some(isolation) = named(&ISOLATION, word) {
                     cake.isolation = isolation;
+                } else if let Some(filter) = named(&ACK_FILTERS, word) {
+                    cake.ack_filter = filter;
                 } else if let Some(micros) = named(&ROUND_TRIPS, word) {
                     cake.rtt = Span::from_micros(micros);
                 }
@@ -399,6 +394,9 @@ pub(super) fn print_cake(cake: &Cake) -> String {
     let _ = write!(text, " {tins} {isolation} rtt {rtt} overhead {overhead}");
     if let Some(bytes) = cake.memory_limit_bytes {
         let _ = write!(text, " memlimit {bytes}");
+    }
+    if cake.ack_filter != CakeAckFilter::Off {
+        let _ = write!(text, " {}", word_of(&ACK_FILTERS, cake.ack_filter));
     }
     text
 }

@@ -35,7 +35,7 @@ pub(crate) mod words;
 
 pub(crate) use disciplines::KINDS;
 pub use disciplines::supported_alternative;
-pub use netem::{Netem, parse_netem};
+pub use netem::{Netem, parse_netem, print_loss};
 pub use print::{commands, kernel_commands};
 pub use words::{TcError, nearest, suggestion};
 

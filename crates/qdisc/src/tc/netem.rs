@@ -1,7 +1,8 @@
 //! netem: a discipline for `tc`, and impairments of a link here (tc-netem(8)).
 
 use super::syntax::split_commands;
-use super::words::{Place, TcError, Word, Words, advice};
+use super::words::{Place, TcError, Word, Words, advice, print_per_cent};
+use crate::impair::rest_of;
 use crate::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
 use fairwind_units::{Ratio, Span};
 
@@ -142,13 +143,16 @@ fn distribution(netem: &mut Netem, words: &mut Words<'_>) -> Result<(), TcError>
 
 fn loss(words: &mut Words<'_>) -> Result<Loss, TcError> {
     if words.take("state") {
-        let hint = "the model with four states is not supported; gemodel has two states with different losses";
-        return Err(words.wrong(hint));
+        let p13 = words.per_cent()?;
+        let mut others = [None; 4];
+        for other in &mut others {
+            *other = optional(words)?;
+        }
+        return Ok(Loss::four_states(p13, others));
     }
     if words.take("gemodel") {
         let p = words.per_cent()?;
-        let rest = Ratio::ONE.as_parts_per_billion().saturating_sub(p.as_parts_per_billion());
-        let r = optional(words)?.unwrap_or(Ratio::from_parts_per_billion(rest));
+        let r = optional(words)?.unwrap_or(rest_of(p));
         let bad_loss = optional(words)?.unwrap_or(Ratio::ONE);
         let good_loss = optional(words)?.unwrap_or_default();
         return Ok(Loss::Gemodel { p, r, bad_loss, good_loss });
@@ -156,6 +160,19 @@ fn loss(words: &mut Words<'_>) -> Result<Loss, TcError> {
     words.take("random");
     let Chance { probability, correlation } = chance(words)?;
     Ok(Loss::Random { probability, correlation })
+}
+
+/// The words of netem that lose packets as `loss` does, each behind a blank; `None` for a record of losses, which netem
+/// does not know.
+pub fn print_loss(loss: &Loss) -> Option<String> {
+    let (words, shares) = match *loss {
+        Loss::Random { probability, correlation } => ("random", vec![probability, correlation]),
+        Loss::Gemodel { p, r, bad_loss, good_loss } => ("gemodel", vec![p, r, bad_loss, good_loss]),
+        Loss::State { p13, p31, p32, p23, p14 } => ("state", vec![p13, p31, p32, p23, p14]),
+        Loss::Recorded { .. } | Loss::Packets { .. } => return None,
+    };
+    let shares: Vec<String> = shares.into_iter().map(print_per_cent).collect();
+    Some(format!(" loss {words} {}", shares.join(" ")))
 }
 
 fn chance(words: &mut Words<'_>) -> Result<Chance, TcError> {

@@ -5,7 +5,8 @@ use super::draft::{ALL, Handle, IP, IPV6, IpWords, print_filter};
 use super::words::{print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Choke, Codel, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Qdisc, Red, Sfq, Tbf,
+    Choke, Codel, Dualpi2, Filter, Fq, FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Qdisc, Red,
+    Sfq, Tbf,
 };
 use fairwind_units::Span;
 
@@ -14,13 +15,13 @@ use fairwind_units::Span;
 ///
 /// Classes get other names if theirs are not numbers of `tc` such as `1:10`.
 pub fn commands(queue: &Qdisc, device: &str) -> Vec<String> {
-    commands_below(queue, device, "root", 1, &[IP])
+    commands_below(queue, device, "root", 1, Reader::Ours)
 }
 
 /// The same for a kernel: `queue` is put below `parent` (`root`, `parent 1:1`) with this handle, those below it have
 /// the handles above, and filters take packets of both versions of IP.
 pub fn kernel_commands(queue: &Qdisc, device: &str, parent: &str, handle: u32) -> Vec<String> {
-    commands_below(queue, device, parent, handle, &[IP, IPV6])
+    commands_below(queue, device, parent, handle, Reader::Kernel)
 }
 
 fn commands_below(
@@ -28,17 +29,35 @@ fn commands_below(
     device: &str,
     parent: &str,
     handle: u32,
-    versions: &[IpWords],
+    reader: Reader,
 ) -> Vec<String> {
-    let mut printer = Printer { device, versions, lines: Vec::new(), next_major: handle };
+    let mut printer = Printer { device, reader, lines: Vec::new(), next_major: handle };
     printer.discipline(queue, parent);
     printer.lines
 }
 
+/// What reads the commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// This crate.
+    Ours,
+    /// `ip` and `tc` of a kernel.
+    Kernel,
+}
+
+impl Reader {
+    /// What filters take.
+    fn versions(self) -> &'static [IpWords] {
+        match self {
+            Self::Ours => &[IP],
+            Self::Kernel => &[IP, IPV6],
+        }
+    }
+}
+
 struct Printer<'d> {
     device: &'d str,
-    /// What filters take.
-    versions: &'d [IpWords],
+    reader: Reader,
     lines: Vec<String>,
     /// The number of the next discipline.
     next_major: u32,
@@ -49,7 +68,13 @@ impl Printer<'_> {
         let major = self.next_major;
         self.next_major += 1;
         let device = self.device;
-        let (name, parameters) = (queue.name(), parameters(queue, major));
+        let (name, mut parameters) = (queue.name(), parameters(queue, major));
+        if let (Qdisc::PfifoFast(fast), Reader::Kernel) = (queue, self.reader) {
+            // The kernel makes the bands as long as the device has it when the discipline is made.
+            let limit = fast.limit_packets;
+            self.lines.push(format!("ip link set dev {device} txqueuelen {limit}"));
+            parameters.clear();
+        }
         self.lines.push(format!(
             "tc qdisc replace dev {device} {place} handle {major:x}: {name}{parameters}"
         ));
@@ -109,7 +134,7 @@ impl Printer<'_> {
         let mut priority = 0;
         for (target, filter) in filters {
             let is_all = *filter == Filter::default();
-            for words in if is_all { &[ALL] } else { self.versions } {
+            for words in if is_all { &[ALL] } else { self.reader.versions() } {
                 priority += 1;
                 let (device, major, protocol) = (self.device, target.major, words.protocol);
                 let kind = if is_all { "matchall" } else { "u32" };
@@ -158,6 +183,8 @@ fn parameters(queue: &Qdisc, major: u32) -> String {
         Qdisc::Unlimited {} | Qdisc::Drr(_) => String::new(),
         Qdisc::Pfifo { limit_packets } => format!(" limit {limit_packets}"),
         Qdisc::Bfifo { limit_bytes } => format!(" limit {limit_bytes}"),
+        Qdisc::PfifoFast(fast) => parameters::print(PfifoFast::PARAMETERS, fast),
+        Qdisc::Fq(fq) => parameters::print(Fq::PARAMETERS, fq),
         Qdisc::Red(red) => parameters::print(Red::PARAMETERS, red),
         Qdisc::Choke(choke) => parameters::print(Choke::PARAMETERS, choke),
         Qdisc::Codel(codel) => parameters::print(Codel::PARAMETERS, codel),

@@ -359,6 +359,13 @@ pub(crate) fn print_share(share: Ratio) -> String {
     if text.contains('.') { text.trim_end_matches('0').to_owned() } else { text }
 }
 
+/// As `tc` reads it, with the sign.
+pub(crate) fn print_per_cent(share: Ratio) -> String {
+    let parts = share.as_parts_per_billion();
+    let text = format!("{}.{:07}", parts / 10_000_000, parts % 10_000_000);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn print(value: u64, units: Units, least: &str) -> String {
     let unit = units.iter().find(|(_, factor)| value >= *factor && value.is_multiple_of(*factor));
     match unit {

@@ -393,8 +393,8 @@ fn script_errors_have_line_and_suggestion() {
         tc qdisc add dev eth0 parent 1:1 fq_codel'''";
     refused(script, "line 4, column 34: the class 1:1 has children, so it holds no packets");
     refused(script, "path.queue = \"tc qdisc add dev eth0 root handle 1: htb default 10 ...\"");
-    refused("\"fq\"", "fq is not supported; the nearest is fq_codel");
-    refused("\"tc: pfifo_fast\"", "pfifo_fast is not supported; the nearest is prio");
+    refused("\"hfsc\"", "hfsc is not supported; the nearest is htb");
+    refused("\"tc: mq\"", "mq is not supported; the nearest is the discipline below it");
     refused("\"tc: cake bandwidth 900kbit nat wash mpu 64\"", "cake's mpu is not modelled");
     experiment(&with(QUEUE, "\"tc: cake bandwidth 900kbit nat wash\""));
 }

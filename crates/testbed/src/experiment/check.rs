@@ -142,8 +142,8 @@ fn unsupported_features(experiment: &Experiment) -> Vec<(&'static str, &'static 
     }
     let links = &experiment.network.links;
     let mut found = Vec::new();
-    if links.iter().any(|link| !link.impairments.is_none()) {
-        found.push(("impairments", "the kernel path does not set them in netem"));
+    if let Some(reason) = links.iter().find_map(kernel_router::unsupported_impairments) {
+        found.push(("impairments", reason));
     }
     if links.iter().any(|link| link.rate_trace.is_some()) {
         found.push(("rate_trace", "the kernel's shapers have one rate"));
@@ -189,7 +189,15 @@ mod tests {
         assert!(unsupported(kernel, "").is_empty());
         assert_eq!(unsupported(kernel, ", ack_delay = \"10 ms\""), ["ack_delay"]);
         assert!(unsupported("", ", ack_delay = \"10 ms\"").is_empty());
-        let impaired = format!("{kernel}\nimpairments = \"tc: netem duplicate 1%\"");
-        assert_eq!(unsupported(&impaired, ""), ["impairments"]);
+        let impaired = |netem: &str| format!("{kernel}\nimpairments = \"tc: netem {netem}\"");
+        assert_eq!(unsupported(&impaired("duplicate 1%"), ""), ["impairments"]);
+        assert_eq!(unsupported(&impaired("loss 1% duplicate 1%"), ""), ["impairments"]);
+        for losses in ["loss 1% 10%", "loss gemodel 1% 20%", "loss state 1% 20% 10% 50% 1%"] {
+            assert!(unsupported(&impaired(losses), "").is_empty(), "{losses}");
+        }
+        let twice = format!("loss = \"1 %\"\n{}", impaired("loss state 1%"));
+        assert_eq!(unsupported(&twice, ""), ["impairments"]);
+        let record = "impairments = { loss = { model = \"packets\", numbers = [3] } }";
+        assert_eq!(unsupported(&format!("{kernel}\n{record}"), ""), ["impairments"]);
     }
 }

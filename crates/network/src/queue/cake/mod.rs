@@ -2,16 +2,18 @@
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
 //! Gateways", 2018; parameters as tc-cake(8). Code points by RFC 2474, RFC 2597, RFC 3246, RFC 5865 and RFC 8622. Left out:
-//! ACK filtering, washing of code points, NAT lookup, `ingress`, `autorate-ingress`, ATM and PTM compensation, a minimum
+//! washing of code points, NAT lookup, `ingress`, `autorate-ingress`, ATM and PTM compensation, a minimum
 //! packet size. The memory limit counts bytes of packets; the kernel counts its buffers, which are larger.
 //!
 //! Cost per packet: as fair queueing with CoDel; for a host with n busy flows up to n looks at a deficit.
 
+mod ack_filter;
 mod tin;
 
 use super::discipline::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::packet::{derive_seed, flow_hash};
-use crate::{Backlog, DropReason, Header};
+use crate::{Backlog, DropReason, Header, TcpAck};
+use ack_filter::AckFilter;
 use fairwind_qdisc::{CakeIsolation, CakeTins, ETHERNET_FRAME};
 use fairwind_units::{BitRate, ByteCount, Instant, Span};
 use rand_pcg::Pcg32;
@@ -161,6 +163,7 @@ pub(super) struct Cake {
     /// The current tin without shaping.
     current: usize,
     backlog: Backlog,
+    filter: Option<AckFilter>,
     generator: Pcg32,
     seed: u64,
 }
@@ -177,6 +180,7 @@ impl Cake {
             tins: tins.collect(),
             current: 0,
             backlog: Backlog::default(),
+            filter: AckFilter::new(cake.ack_filter),
             generator: Pcg32::new(derive_seed(seed, 0), 0),
             seed: derive_seed(seed, 1),
         }
@@ -225,6 +229,29 @@ impl Cake {
         }
     }
 
+    /// Puts an arrival into its queue; returns its tin and the number of the queue.
+    fn join(&mut self, now: Instant, arrival: QueuedPacket) -> (usize, u32) {
+        let hash = self.isolation_hash(&arrival);
+        if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0) {
+            shaper.begin(now);
+        }
+        let sorted = tin_of(self.sorting, arrival.header.traffic_class);
+        let shared = &mut self.tins[sorted];
+        if shared.tin.backlog().packets == 0 {
+            shared.clock.begin(now);
+        }
+        let place = shared.tin.enqueue(now, hash, arrival);
+        self.backlog = self.backlog.with(arrival.bytes());
+        (sorted, place)
+    }
+
+    /// Drops packets until the others fit into memory.
+    fn limit_memory(&mut self, now: Instant, actions: &mut QueueActions) {
+        while self.backlog.bytes > self.memory_limit_bytes {
+            self.make_room(now, actions);
+        }
+    }
+
     /// Drops a packet of the longest queue.
     fn make_room(&mut self, now: Instant, actions: &mut QueueActions) {
         let longest = |shared: &SharedTin| shared.tin.longest();
@@ -234,6 +261,9 @@ impl Cake {
         let (_, place) = shared.tin.longest();
         let before = shared.tin.backlog();
         shared.tin.give_up(now, place, actions);
+        if let (Some(filter), Some((victim, _))) = (&mut self.filter, actions.dropped.last()) {
+            filter.forget(victim);
+        }
         self.backlog = self.backlog.minus(before).plus(shared.tin.backlog());
     }
 }
@@ -283,19 +313,34 @@ impl QueueDiscipline for Cake {
         arrival: QueuedPacket,
         actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
-        let hash = self.isolation_hash(&arrival);
-        if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0) {
-            shaper.begin(now);
+        self.join(now, arrival);
+        self.limit_memory(now, actions);
+        Ok(())
+    }
+
+    fn reads_acks(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    fn enqueue_ack(
+        &mut self,
+        now: Instant,
+        arrival: QueuedPacket,
+        ack: &TcpAck,
+        actions: &mut QueueActions,
+    ) -> Result<(), DropReason> {
+        let (sorted, place) = self.join(now, arrival);
+        let tin = &mut self.tins[sorted].tin;
+        if let Some(filter) = &mut self.filter {
+            filter.note(&arrival, *ack);
+            let needless = filter.needless(tin.line(place));
+            if let Some(victim) = needless.and_then(|number| tin.remove(place, number)) {
+                filter.forget(&victim);
+                self.backlog = self.backlog.without(victim.bytes());
+                actions.drop(victim, DropReason::Early);
+            }
         }
-        let shared = &mut self.tins[tin_of(self.sorting, arrival.header.traffic_class)];
-        if shared.tin.backlog().packets == 0 {
-            shared.clock.begin(now);
-        }
-        shared.tin.enqueue(now, hash, arrival);
-        self.backlog = self.backlog.with(arrival.bytes());
-        while self.backlog.bytes > self.memory_limit_bytes {
-            self.make_room(now, actions);
-        }
+        self.limit_memory(now, actions);
         Ok(())
     }
 
@@ -309,11 +354,15 @@ impl QueueDiscipline for Cake {
             None => self.tin_in_turn(),
         };
         let before = self.tins[place].tin.backlog();
-        let mut context = TinContext { generator: &mut self.generator, actions };
+        let mut context = TinContext { generator: &mut self.generator, actions: &mut *actions };
         let next = self.tins[place].tin.dequeue(now, &mut context);
         let after = self.tins[place].tin.backlog();
         self.backlog = self.backlog.minus(before).plus(after);
         let waiting = next.expect("a tin with packets has one that leaves");
+        if let Some(filter) = &mut self.filter {
+            filter.forget(&waiting);
+            actions.dropped.iter().for_each(|(victim, _)| filter.forget(victim));
+        }
         let cost = self.cost(waiting.bytes());
         let shared = &mut self.tins[place];
         shared.tin.spend(cost);

@@ -248,8 +248,20 @@ impl Tin {
         self.backlog
     }
 
-    /// Enqueues an arrival of the flow with `hash`.
-    pub(super) fn enqueue(&mut self, now: Instant, hash: u64, arrival: QueuedPacket) {
+    /// Packets of the queue at `place`.
+    pub(super) fn line(&self, place: u32) -> &PacketFifo {
+        &self.flows[index(place)].line
+    }
+
+    /// Removes a packet from the queue at `place`, which holds others; `number` counts from the oldest.
+    pub(super) fn remove(&mut self, place: u32, number: usize) -> Option<QueuedPacket> {
+        let removed = self.flows[index(place)].line.remove(number)?;
+        self.backlog = self.backlog.without(removed.bytes());
+        Some(removed)
+    }
+
+    /// Enqueues an arrival of the flow with `hash`; returns the number of its queue.
+    pub(super) fn enqueue(&mut self, now: Instant, hash: u64, arrival: QueuedPacket) -> u32 {
         let (flows, cobalt) = (&mut self.flows, &self.settings.cobalt);
         let is_vacant = |way: u32| {
             let flow = &flows[index(way)];
@@ -281,6 +293,7 @@ impl Tin {
             FlowState::Resting => self.become_busy(place),
             FlowState::Sparse | FlowState::Busy => {}
         }
+        place
     }
 
     /// The next packet; `None` only if the tin is empty.

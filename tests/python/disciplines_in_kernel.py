@@ -1,0 +1,164 @@
+"""Drives disciplines of the kernel with bursts of datagrams, and prints what they did as JSON.
+
+Runs as root inside an instance of a kernel. Packets of 1500 bytes pass an htb of 12 Mbit/s, one a
+millisecond, with the discipline below it; htb lets one more pass at the beginning.
+"""
+
+import ctypes
+import itertools
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+HEADERS_BYTES = 28
+SO_TIMESTAMPNS = 35
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+LIBC = ctypes.CDLL(None)
+
+
+def shell(commands):
+    """Run commands of a shell, all of which have to succeed."""
+    subprocess.run(["sh", "-e", "-c", commands], check=True)
+
+
+def build(child, before=""):
+    """Give a fresh device the discipline, and return a socket at its other end."""
+    subprocess.run("ip netns del far 2>&-; ip link del near 2>&-", shell=True, check=False)
+    shell(
+        f"""
+        sysctl -q -w net.ipv6.conf.default.disable_ipv6=1
+        ip netns add far
+        ip link add near type veth peer name there netns far
+        ip addr add 10.9.0.1/24 dev near
+        ip -n far addr add 10.9.0.2/24 dev there
+        ip link set near up
+        ip -n far link set there up
+        address=$(ip -n far -br link show there | awk '{{print $3}}')
+        ip neigh replace 10.9.0.2 lladdr $address dev near nud permanent
+        tc qdisc add dev near root handle 1: stab overhead -14 linklayer ethernet htb default 1
+        tc class add dev near parent 1: classid 1:1 htb rate 12mbit burst 1500 cburst 1500
+        {before}
+        tc qdisc add dev near parent 1:1 handle 10: {child}
+        """
+    )
+    time.sleep(1)
+    own, other = os.open("/proc/self/ns/net", 0), os.open("/run/netns/far", 0)
+    LIBC.setns(other, 0)
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    LIBC.setns(own, 0)
+    receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 50_000_000)
+    receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    receiver.bind(("10.9.0.2", 5000))
+    receiver.setblocking(False)
+    return receiver
+
+
+def sender(number, service=0):
+    """Open a flow of its own."""
+    flow = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    flow.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 50_000_000)
+    flow.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, service)
+    flow.bind(("10.9.0.1", 6000 + number))
+    flow.connect(("10.9.0.2", 5000))
+    return flow
+
+
+def burst(flow, label, count, packet_bytes=1500):
+    """Send packets that carry a label, all at once."""
+    payload = struct.pack("I", label) + bytes(packet_bytes - HEADERS_BYTES - 4)
+    for _ in range(count):
+        flow.send(payload)
+
+
+def received(receiver):
+    """Read what has come, as labels with nanoseconds."""
+    packets = []
+    while True:
+        try:
+            payload, extra, _, _ = receiver.recvmsg(2000, 100)
+        except BlockingIOError:
+            return packets
+        seconds, nanos = struct.unpack("qq", extra[0][2][:16])
+        packets.append((struct.unpack("I", payload[:4])[0], seconds * 10**9 + nanos))
+
+
+def drops_of_pfifo_fast(limit, first, later_ms):
+    """Count drops of a burst, and of 30 packets at each later millisecond."""
+    receiver = build("pfifo_fast", f"ip link set near txqueuelen {limit}")
+    flow, begin = sender(0), time.monotonic()
+    burst(flow, 0, first)
+    for millis in later_ms:
+        due = begin + millis / 1000 + 0.0005
+        time.sleep(max(0, due - time.monotonic()))
+        burst(flow, millis, 30)
+    time.sleep(2)
+    labels = [label for label, _ in received(receiver)]
+    return [first - labels.count(0), *(30 - labels.count(millis) for millis in later_ms)]
+
+
+def fq(parameters, counts, packet_bytes=1500, services=(0, 0, 0)):
+    """Send a burst of each flow through fq, and return labels with milliseconds."""
+    receiver = build(f"fq quantum 1500 {parameters}")
+    flows = [
+        sender(number, service)
+        for number, service in zip(range(len(counts)), services, strict=False)
+    ]
+    for label, (flow, count) in enumerate(zip(flows, counts, strict=True)):
+        burst(flow, label, count, packet_bytes)
+    time.sleep(12)
+    packets = received(receiver)
+    return [(label, (nanos - packets[0][1]) / 1e6) for label, nanos in packets]
+
+
+def times(parameters, count, packet_bytes=1500):
+    """Return the milliseconds in which the packets of one flow leave fq."""
+    return [millis for _, millis in fq(parameters, [count], packet_bytes)]
+
+
+def losses_of_states(probabilities, count):
+    """Send packets through netem's four states, and return which were lost."""
+    receiver = build("pfifo")
+    shell(
+        f"tc qdisc del dev near root; tc qdisc add dev near root netem loss state {probabilities}"
+    )
+    flow, arrived = sender(0), set()
+    for begin in range(0, count, 200):
+        for number in range(begin, begin + 200):
+            burst(flow, number, 1, 60)
+        arrived |= {number for number, _ in received(receiver)}
+    time.sleep(1)
+    arrived |= {number for number, _ in received(receiver)}
+    return [number not in arrived for number in range(count)]
+
+
+def shares(lost):
+    """Return the share of losses, and of single ones among runs of losses and of deliveries."""
+    runs = [(is_lost, len(list(run))) for is_lost, run in itertools.groupby(lost)]
+
+    def singles(wanted):
+        alone = [length == 1 for is_lost, length in runs if is_lost is wanted]
+        return sum(alone) / len(alone)
+
+    return [sum(lost) / len(lost), singles(True), singles(False)]
+
+
+ONE = "initial_quantum 1500"
+BANDS = fq(f"{ONE} flow_limit 10000", [4000] * 3, services=(0x10, 0x00, 0x08))
+RESULTS = {
+    "long_ring": drops_of_pfifo_fast(40, 50, [14, 16]),
+    "end_of_ring": drops_of_pfifo_fast(40, 40, [38, 39]),
+    "short_ring": drops_of_pfifo_fast(31, 32, [5]),
+    "limited": [label for label, _ in fq(ONE, [200, 20])],
+    "turns": [label for label, _ in fq(ONE, [60, 60, 60])],
+    "spaced": times(f"{ONE} maxrate 1200kbit", 15),
+    "first_turn": times("initial_quantum 15000 maxrate 1200kbit", 15),
+    "one_by_one": times(f"{ONE} maxrate 400kbit", 12, 150),
+    "by_quanta": times(f"{ONE} maxrate 400kbit low_rate_threshold 0", 12, 150),
+    "states": shares(losses_of_states("2% 30% 20% 50% 1%", 300_000)),
+    "bands": [label for label, _ in BANDS],
+}
+sys.stdout.write(json.dumps(RESULTS) + "\n")
