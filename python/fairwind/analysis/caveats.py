@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.analysis.core import OTHER
+from fairwind.results import Results
 
 CONNECTIONS = "connections"
 
@@ -183,3 +185,44 @@ def _incomplete(connections: pl.LazyFrame, total: int) -> list[str]:
 
 def _of(many: int, total: int) -> str:
     return f"{many} of {total} connections"
+
+
+def incomplete_windows(results: Results) -> list[str]:
+    """Say of each length of `--interval` what the last window lacks, which the capture does not fill.
+
+    Nothing is said of captures of a run with several cells or replicates.
+    """
+    if not (results.has_table("intervals") and results.has_table("groups")):
+        return []
+    groups = results.table("groups")
+    if groups.select("cell", "replicate").n_unique() != 1:
+        return []
+    windows = results.table("intervals").filter(scope="group")
+    measured = groups["measured_s"][0]
+    found = []
+    for (length,), part in windows.group_by("interval_s", maintain_order=True):
+        begin = part["start_s"].min()
+        filled = math.floor(measured / length + ROUNDING) * length
+        packets = _packets(groups) - _packets(part)
+        if measured - filled <= ROUNDING * length or packets <= 0:
+            continue
+        lost = int(groups["packets_lost"].sum() - part["packets_lost"].sum())
+        lost_too = f", {lost} of them lost" if groups["packets_lost"].null_count() == 0 else ""
+        found.append(
+            f"intervals of {length:g} s: the last one, from {begin + filled:.3f} to "
+            f"{begin + measured:.3f} s, is incomplete and not shown; it has {packets} packets"
+            f"{lost_too}"
+        )
+    return found
+
+
+ROUNDING = 1e-9
+"""A window that lacks no more of its length is complete."""
+
+
+def _packets(rows: pl.DataFrame) -> int:
+    """Count packets where they left; at a single tap, also those of flows that arrive there."""
+    names = ["packets_sent"]
+    if rows["packets_lost"].null_count():
+        names.append("packets_received")
+    return sum(int(rows[name].sum()) for name in names)

@@ -286,6 +286,8 @@ def analyse(
     with nullcontext(out) if out else TemporaryDirectory(prefix="fairwind-") as folder:
         results = _analysed(captures, settings, Path(folder), force=force, follow=follow)
         _print(results, Shown(tuple(table or ()), output, sort, limit, slowest, wide))
+        if lengths or "intervals" in (table or ()):
+            _print_incomplete_windows(results)
         _print_end(results, out, xplot)
 
 
@@ -388,6 +390,13 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
         frame.sink_csv(sys.stdout.buffer)
     else:
         print_frame(frame.collect(), shown.output, is_wide=shown.is_wide)
+
+
+def _print_incomplete_windows(results: Results) -> None:
+    from fairwind.analysis.caveats import incomplete_windows
+
+    for sentence in incomplete_windows(results):
+        log(f"note: {sentence}")
 
 
 def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
