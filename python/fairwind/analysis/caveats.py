@@ -188,41 +188,37 @@ def _of(many: int, total: int) -> str:
 
 
 def incomplete_windows(results: Results) -> list[str]:
-    """Say of each length of `--interval` what the last window lacks, which the capture does not fill.
+    """Say of each length of intervals what is in the last one, which the capture does not fill.
 
     Nothing is said of captures of a run with several cells or replicates.
     """
     if not (results.has_table("intervals") and results.has_table("groups")):
         return []
     groups = results.table("groups")
-    if groups.select("cell", "replicate").n_unique() != 1:
-        return []
+    captured = results.manifest.captured
+    assert captured is not None, "the folder of a capture"
+    ages = captured.settings.get("connection_from_ns"), captured.settings.get("connection_to_ns")
+    if groups.select("cell", "replicate").n_unique() != 1 or any(ages):
+        return []  # of parts of connections the windows have other packets than the groups
     windows = results.table("intervals").filter(scope="group")
     measured = groups["measured_s"][0]
+    knows_losses = groups["packets_lost"].null_count() < groups.height
+    names = ("packets_sent",) if knows_losses else ("packets_sent", "packets_received")
     found = []
     for (length,), part in windows.group_by("interval_s", maintain_order=True):
         begin = part["start_s"].min()
         filled = math.floor(measured / length + ROUNDING) * length
-        packets = _packets(groups) - _packets(part)
+        packets = sum(groups[name].sum() - part[name].sum() for name in names)
         if measured - filled <= ROUNDING * length or packets <= 0:
             continue
-        lost = int(groups["packets_lost"].sum() - part["packets_lost"].sum())
-        lost_too = f", {lost} of them lost" if groups["packets_lost"].null_count() == 0 else ""
+        lost = groups["packets_lost"].sum() - part["packets_lost"].sum()
         found.append(
             f"intervals of {length:g} s: the last one, from {begin + filled:.3f} to "
             f"{begin + measured:.3f} s, is incomplete and not shown; it has {packets} packets"
-            f"{lost_too}"
+            f"{f', {lost} of them lost' if knows_losses else ''}"
         )
     return found
 
 
 ROUNDING = 1e-9
 """A window that lacks no more of its length is complete."""
-
-
-def _packets(rows: pl.DataFrame) -> int:
-    """Count packets where they left; at a single tap, also those of flows that arrive there."""
-    names = ["packets_sent"]
-    if rows["packets_lost"].null_count():
-        names.append("packets_received")
-    return sum(int(rows[name].sum()) for name in names)
