@@ -208,16 +208,20 @@ def incomplete_windows(results: Results) -> list[str]:
     for (length,), part in windows.group_by("interval_s", maintain_order=True):
         begin = part["start_s"].min()
         filled = math.floor(measured / length + ROUNDING) * length
-        packets = sum(groups[name].sum() - part[name].sum() for name in names)
+        packets = sum(_total(groups, name) - _total(part, name) for name in names)
         if measured - filled <= ROUNDING * length or packets <= 0:
             continue
-        lost = groups["packets_lost"].sum() - part["packets_lost"].sum()
+        lost = _total(groups, "packets_lost") - _total(part, "packets_lost")
         found.append(
             f"intervals of {length:g} s: the last one, from {begin + filled:.3f} to "
             f"{begin + measured:.3f} s, is incomplete and not shown; it has {packets} packets"
             f"{f', {lost} of them lost' if knows_losses else ''}"
         )
     return found
+
+
+def _total(rows: pl.DataFrame, name: str) -> int:
+    return int(rows[name].cast(pl.Int64).sum())
 
 
 ROUNDING = 1e-9
