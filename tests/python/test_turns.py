@@ -29,7 +29,7 @@ def run(tmp_path_factory) -> package.Results:
         "capture": {},
         "flows": [
             {"name": "rpc", "workload": rpc},
-            {"name": "late", "start": "2 s", "workload": {"kind": "greedy", "bytes": "20 kB"}},
+            {"name": "late", "start": "2 s", "workload": {"kind": "greedy", "volume": "20 kB"}},
         ],
     }
     return package.run(scenario, out=tmp_path_factory.mktemp("turns") / "run")
