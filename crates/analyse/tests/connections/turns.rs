@@ -2,6 +2,7 @@
 
 use crate::dialogue::{Dialogue, Pair, cell, cells, table};
 use fairwind_analyse::{Outcome, Settings, TimeLimit};
+use fairwind_measure::Values;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 
@@ -26,7 +27,7 @@ const KEYS: [&str; 5] = ["scope", "name", "responder", "tap", "kind"];
 /// Turns, shortest and longest time of a row.
 fn row(outcome: &Outcome, keys: [&str; 5]) -> [String; 3] {
     let turns = table(outcome, "turns");
-    let rows = turns.column("flow").map_or(0, |values| values.len());
+    let rows = turns.column("flow").map_or(0, Values::len);
     let place = (0..rows).find(|&row| cells(turns, row, KEYS) == keys);
     let place = place.unwrap_or_else(|| panic!("a row {keys:?} of {turns:?}"));
     cells(turns, place, ["turns", "min_s", "max_s"])
