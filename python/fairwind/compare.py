@@ -469,7 +469,22 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
         for row in differences.iter_rows(named=True)
         for unit, scale in [units[row["measure"]]]
     ]
-    return headers, rows
+    return _without_empty_uncertainty(headers, rows)
+
+
+UNCERTAINTY = ("95 % interval", "p", "p (Holm)")
+
+
+def _without_empty_uncertainty(
+    headers: list[str], rows: list[list[object]]
+) -> tuple[list[str], list[list[object]]]:
+    """Leave out columns of intervals and p values that are empty, as with a single run per side."""
+    kept = [
+        place
+        for place, header in enumerate(headers)
+        if header not in UNCERTAINTY or any(row[place] is not None for row in rows)
+    ]
+    return [headers[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def _interval(row: dict[str, Any], unit: str, scale: float) -> str | None:

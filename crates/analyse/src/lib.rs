@@ -9,7 +9,7 @@
 //!
 //! Modules: `analysis` (from packet sources to tables), `connection` (open connections), [`stream`] (one direction
 //! at one tap), [`one_way`] (one direction between two taps), `slowest` (the longest waits), [`trace`] (points to
-//! draw), `writes` (writes of an application).
+//! draw), `turns` (one side answers the other), `writes` (writes of an application).
 
 mod analysis;
 mod connection;
@@ -17,6 +17,7 @@ pub mod one_way;
 mod slowest;
 pub mod stream;
 pub mod trace;
+mod turns;
 mod writes;
 
 pub use analysis::{
@@ -35,6 +36,7 @@ pub fn columns() -> &'static [ColumnDefinition] {
     static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
         let parts = [
             stream::columns(),
+            define(&[turns::COLUMNS]),
             one_way::columns().to_vec(),
             define(&connection::TABLES),
             define(&[slowest::COLUMNS]),

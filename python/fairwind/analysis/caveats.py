@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.analysis.core import OTHER
+from fairwind.results import Results
 
 CONNECTIONS = "connections"
 
@@ -183,3 +185,44 @@ def _incomplete(connections: pl.LazyFrame, total: int) -> list[str]:
 
 def _of(many: int, total: int) -> str:
     return f"{many} of {total} connections"
+
+
+def incomplete_windows(results: Results) -> list[str]:
+    """Say of each length of intervals what is in the last one, which the capture does not fill.
+
+    Nothing is said of captures of a run with several cells or replicates.
+    """
+    if not (results.has_table("intervals") and results.has_table("groups")):
+        return []
+    groups = results.table("groups")
+    captured = results.manifest.captured
+    assert captured is not None, "the folder of a capture"
+    ages = captured.settings.get("connection_from_ns"), captured.settings.get("connection_to_ns")
+    if groups.select("cell", "replicate").n_unique() != 1 or any(ages):
+        return []  # of parts of connections the windows have other packets than the groups
+    windows = results.table("intervals").filter(scope="group")
+    measured = groups["measured_s"][0]
+    knows_losses = groups["packets_lost"].null_count() < groups.height
+    names = ("packets_sent",) if knows_losses else ("packets_sent", "packets_received")
+    found = []
+    for (length,), part in windows.group_by("interval_s", maintain_order=True):
+        begin = part["start_s"].min()
+        filled = math.floor(measured / length + ROUNDING) * length
+        packets = sum(_total(groups, name) - _total(part, name) for name in names)
+        if measured - filled <= ROUNDING * length or packets <= 0:
+            continue
+        lost = _total(groups, "packets_lost") - _total(part, "packets_lost")
+        found.append(
+            f"intervals of {length:g} s: the last one, from {begin + filled:.3f} to "
+            f"{begin + measured:.3f} s, is incomplete and not shown; it has {packets} packets"
+            f"{f', {lost} of them lost' if knows_losses else ''}"
+        )
+    return found
+
+
+def _total(rows: pl.DataFrame, name: str) -> int:
+    return int(rows[name].cast(pl.Int64).sum())
+
+
+ROUNDING = 1e-9
+"""A window that lacks no more of its length is complete."""

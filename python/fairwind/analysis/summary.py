@@ -22,6 +22,9 @@ KEYS = ("scope", "name", "group")
 WHILE_OPEN = "goodput_while_open_bits_per_second"
 """Of connections: their goodput over the time from their first packet to their last."""
 
+FIRST_DATA = "first_data_s"
+"""Of connections: when their first data passed, since the origin."""
+
 ARRIVED = ("packets_received", "payload_bytes_received")
 """Shown of connections where one of them was not seen leaving."""
 
@@ -73,6 +76,7 @@ TABLES: Mapping[Scope, tuple[Table, ...]] = {
 
 TITLES: Mapping[str, str] = {
     "flows": "flows of data",
+    FIRST_DATA: "first data at / s",
     "packets_sent": "packets",
     "packets_received": "packets arrived",
     "payload_bytes_sent": "payload / B",
@@ -100,6 +104,10 @@ TITLES: Mapping[str, str] = {
     "delivery_latency_max_s": "delivery max / ms",
     "variation_p50_s": "delay variation p50 / ms",
     "variation_p99_s": "delay variation p99 / ms",
+    "answered_after_p50_s": "answered after p50 / ms",
+    "answered_after_p99_s": "answered after p99 / ms",
+    "first_response_byte_p50_s": "response time p50 / ms",
+    "first_response_byte_p99_s": "response time p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
     WHILE_OPEN: "goodput while open / kbit/s",
     "throughput_bits_per_second": "throughput at receiver / kbit/s",
@@ -123,6 +131,7 @@ BRIEF = (
     "estimated_loss_ratio",
     "retransmitted_segments",
     "rtt_min_s",
+    FIRST_DATA,
     "packets_sent",
     "packets_received",
     "payload_bytes_sent",
@@ -181,6 +190,8 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
+    if scope == "group":
+        rows = _with_turns(rows.drop(FIRST_DATA, strict=False), tables)
     limits = [name for names in LIMITS.values() for name in names if name in rows.columns]
     if limits and "packets_sent" in rows.columns:  # only the sender's side shows what limits it
         rows = rows.with_columns(pl.when(pl.col("packets_sent").is_not_null()).then(pl.col(limits)))
@@ -249,6 +260,34 @@ def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFra
     return rows.join(found, on=table.key, how="left", maintain_order="left")
 
 
+TURNS_PER_FLOW = 2
+"""Fewer turns than this per flow that answers are no dialogue, and have no rows in the summary."""
+
+
+def _with_turns(groups: pl.DataFrame, tables: Frames) -> pl.DataFrame:
+    """Add how long the answering sides of groups with a dialogue took.
+
+    Near them that is their own time, near those that asked it is the response time.
+    """
+    if "turns" not in tables:
+        return groups
+    turns = tables["turns"].lazy()
+    names = turns.collect_schema().names()
+    is_dialogue = pl.col("turns") >= TURNS_PER_FLOW * pl.col("flows")
+    is_answered = (pl.col("responder") == "answerer") & (pl.col("kind") == "first_byte")
+    turns = turns.filter((pl.col("scope") == "group") & is_answered & is_dialogue)
+    is_near_requester = pl.col("tap") == "near-requester"
+    for measure, are_of in (
+        ("answered_after", ~is_near_requester),
+        ("first_response_byte", is_near_requester),
+    ):
+        most = turns.filter(are_of).sort("turns", descending=True, maintain_order=True)
+        columns = {f"{measure}_{p}_s": f"{p}_s" for p in ("p50", "p99") if f"{p}_s" in names}
+        found = most.unique("group", keep="first").select("group", **columns).collect()
+        groups = groups.join(found, on="group", how="left", maintain_order="left")
+    return groups
+
+
 def frames_of(results: Results) -> Frames:
     """Give the tables of a folder, not read yet."""
     return {name: results.scan(name) for name in results.table_names}
@@ -279,7 +318,7 @@ def readable_rows(
     headers = [rows["scope"][0] if rows.height else "name"]
     headers += [_title(name, unit) for name, (unit, _) in units.items()]
     cells: list[list[object]] = [
-        [row["name"], *(_cell(row[name], factor) for name, (_, factor) in units.items())]
+        [row["name"], *(_cell(name, row[name], factor) for name, (_, factor) in units.items())]
         for row in rows.iter_rows(named=True)
     ]
     return headers, cells
@@ -290,6 +329,8 @@ def _unit(measure: str, values: pl.Series) -> tuple[str, float]:
     unit = TITLES[measure].partition(" / ")[2]
     if not unit:
         return "", 1.0
+    if measure == FIRST_DATA:
+        return "s", 1.0
     numbers = values.cast(pl.Float64).drop_nulls().to_list()
     # Columns of payload name no unit.
     return scaled_unit("payload_bytes" if unit == "B" else measure, numbers)
@@ -363,7 +404,9 @@ def _rows(summary: pl.DataFrame) -> list[dict[str, Any]]:
     return summary.drop("scope", strict=False).to_dicts()
 
 
-def _cell(value: Any, factor: float) -> object:  # noqa: ANN401 - any cell of a table
+def _cell(measure: str, value: Any, factor: float) -> object:  # noqa: ANN401 - any cell of a table
+    if measure == FIRST_DATA and value is not None:
+        return f"{value:.3f}"  # an instant, not a size
     return value if value is None or factor == 1 else value * factor
 
 

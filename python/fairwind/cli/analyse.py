@@ -286,7 +286,7 @@ def analyse(
     with nullcontext(out) if out else TemporaryDirectory(prefix="fairwind-") as folder:
         results = _analysed(captures, settings, Path(folder), force=force, follow=follow)
         _print(results, Shown(tuple(table or ()), output, sort, limit, slowest, wide))
-        _print_end(results, out, xplot)
+        _print_end(results, out, xplot, shows_windows=bool(lengths) or "intervals" in (table or ()))
 
 
 def _analysed(
@@ -390,7 +390,9 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
         print_frame(frame.collect(), shown.output, is_wide=shown.is_wide)
 
 
-def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
+def _print_end(
+    results: Results, out: Path | None, xplot: Path | None, *, shows_windows: bool
+) -> None:
     """Print warnings, the places of tables and drawings, and whether all was read."""
     if xplot is not None:
         from fairwind.plots.xplot import save_xplot
@@ -404,6 +406,11 @@ def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
         log(f"warning: {caveat}")
     for note in captured.notes:
         log(f"note: {note}")
+    if shows_windows:
+        from fairwind.analysis.caveats import incomplete_windows
+
+        for sentence in incomplete_windows(results):
+            log(f"note: {sentence}")
     if out is not None:
         log(f"tables: {out}")
     if not captured.is_complete:

@@ -153,6 +153,18 @@ TRANSFERS = Subject(
 )
 """Made of the flows, by `transfer_times`."""
 
+DELAYS = Subject(
+    "delays",
+    "group",
+    (
+        "one_way_variation_p50_s",
+        "one_way_variation_p99_s",
+        "in_order_delivery_p50_s",
+        "in_order_delivery_p99_s",
+    ),
+)
+"""Between two captures: of groups, made of two layers of the table by `delays_of_groups`."""
+
 QUEUES = Subject(
     "queues",
     "queue",
@@ -166,7 +178,7 @@ QUEUES = Subject(
 )
 FAIRNESS = Subject("fairness", "among", ("jain_index",))
 
-SUBJECTS = (GROUPS, TRANSFERS, QUEUES, FAIRNESS)
+SUBJECTS = (GROUPS, DELAYS, TRANSFERS, QUEUES, FAIRNESS)
 
 HARDLY_ANY_PACKETS = 0.005
 """A queue with a smaller mean backlog, and without drops, had no influence."""
@@ -182,6 +194,8 @@ def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
         return transfer_times(results)
     if not results.has_table(subject.table):
         return pl.DataFrame()
+    if subject is DELAYS:
+        return delays_of_groups(results)
     rows = results.table(subject.table)
     if not rows.width:
         return rows
@@ -194,6 +208,27 @@ def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
             return _among(results, rows)
         case _:
             return rows
+
+
+LAYERS = {"network": "one_way_variation", "application": "in_order_delivery"}
+"""Layers of the table ``delays`` that are compared, and the measures made of them."""
+
+
+def delays_of_groups(results: Results) -> pl.DataFrame:
+    """Give the variation of packets' delays and of in-order delivery, per group and replicate.
+
+    Both are delays beyond the smallest one of the same flow.
+    """
+    delays = results.table("delays").filter(scope="group")
+    percentiles = [name for name in ("p50", "p99") if f"variation_{name}_s" in delays.columns]
+    keys = ["cell", "replicate", "seed", *results.manifest.plan.axis_columns, "group"]
+    keys = [name for name in keys if name in delays.columns]
+    found = delays.select(keys).unique(maintain_order=True)
+    for layer, measure in LAYERS.items():
+        columns = {f"{measure}_{name}_s": f"variation_{name}_s" for name in percentiles}
+        of_layer = delays.filter(layer=layer).select(*keys, **columns)
+        found = found.join(of_layer, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return found
 
 
 def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,7 @@ use crate::one_way::{
 use crate::slowest::{LongestWaits, SeenAt};
 use crate::stream::SegmentKind;
 use crate::trace::{TraceSettings, Tracer};
+use crate::turns::TurnRows;
 use fairwind_capture::Packet;
 use fairwind_measure::{Collector, ConnectionFlows, Direction, FlowId, Observation, Tables};
 use fairwind_units::Instant;
@@ -45,6 +46,7 @@ pub(crate) struct Follower {
     pub(super) collector: Collector,
     pub(super) streams: Streams,
     pub(super) waits: LongestWaits,
+    pub(super) turns: TurnRows,
     /// The one-way flows, with two taps.
     pub(super) tap_pair: Option<TapPair>,
     pub(super) records: Vec<Record>,
@@ -83,6 +85,7 @@ impl Follower {
             tap_pair,
             streams: Streams::new(groups.names.len(), percentiles),
             waits: LongestWaits::new(slowest),
+            turns: TurnRows::new(percentiles),
             records: Vec::new(),
             forgotten: 0,
             setups: vec![SetUps::default(); groups.names.len()],
@@ -351,6 +354,7 @@ impl Follower {
             self.on_crossing(pair, at, (slot, side), (leaves, own), packet);
         }
         if event != LifecycleEvent::Foreign {
+            self.follow_turns(slot, tap, at, side, segment);
             self.follow_streams(at, (slot, side), (own, opposite), (leaves, event), packet);
         }
     }
@@ -369,6 +373,16 @@ impl Follower {
         let opposite = opposite.filter(|_| !leaves || !self.rules.is_joined);
         own.is_none_or(|flow| streams.stream_mut(flow).accepts_data(at, segment))
             && opposite.is_none_or(|flow| streams.stream_mut(flow).accepts_ack(segment))
+    }
+
+    /// Passes a segment with payload to the turns of its connection, and a SYN, which shows where payload begins.
+    #[inline]
+    fn follow_turns(&mut self, slot: u32, tap: usize, at: Instant, side: Side, segment: &Segment) {
+        if (segment.payload_bytes > 0 || segment.flags.contains(Flags::SYN))
+            && let Some(connection) = self.connections.get_mut(slot)
+        {
+            connection.turns[tap & 1].on_segment(at, side, segment);
+        }
     }
 
     /// Passes a packet to the stream of its data and to the one it acknowledges. With two taps, the tap near

@@ -15,6 +15,7 @@ use crate::connection::{
 use crate::slowest::{LongestWaits, slowest_table};
 use crate::stream::{RowKey, TapSide};
 use crate::trace::{FlowTrace, TraceId, Tracer, traces_table};
+use crate::turns::Turns;
 use fairwind_capture::Packet;
 use fairwind_measure::{
     ConnectionFlows, FailureReason, FlowDescription, FlowId, Observation, ObservationPoints, Table,
@@ -171,6 +172,7 @@ impl Follower {
     fn discard_counts(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mapping) = connection.mapping else { return };
+        connection.turns.iter_mut().for_each(Turns::reset_counts);
         for (flow, _) in mapping.flows_by_side() {
             self.streams.stream_mut(flow).reset_counts(at);
             self.collector.reset_flow_counts(flow);
@@ -242,6 +244,9 @@ impl Follower {
         let counted_until = self.rules.counted_until(connection.began).min(at);
         let (group, subject) = self.subject(connection, flow, side);
         let number = subject.flow;
+        if let Some(mapping) = &connection.mapping {
+            self.turns.push(&subject, group, side, mapping, &connection.turns);
+        }
         let timeouts = self.streams.retire(flow, counted_until, group, subject);
         if timeouts > 0 {
             self.waits.settle(number);
@@ -434,6 +439,10 @@ impl Follower {
             return;
         }
         self.streams.reset_counts(at);
+        self.turns.reset_counts();
+        self.connections.each_mut(|connection| {
+            connection.turns.iter_mut().for_each(Turns::reset_counts);
+        });
         if let Some(tap_pair) = &mut self.tap_pair {
             tap_pair.reset_counts(at);
         }
@@ -447,6 +456,7 @@ impl Follower {
         self.records.clear();
         self.setups.fill_with(SetUps::default);
         self.streams.rows.take();
+        self.turns.reset_counts();
         self.collector.take_retired();
         if let Some(tap_pair) = &mut self.tap_pair {
             tap_pair.flows.discard_closed();
@@ -469,6 +479,7 @@ impl Follower {
         let records = std::mem::take(&mut self.records);
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
         tables.tables.extend(self.streams.rows.take());
+        tables.tables.push(self.turns.take());
         if let Some(tap_pair) = &mut self.tap_pair {
             tables.append(tap_pair.flows.take_rows(most).into_iter().flatten());
         }
@@ -502,6 +513,7 @@ impl Follower {
         self.end();
         let mut tables = self.collector.finish(end);
         tables.tables.extend(self.streams.finish(&self.groups.names));
+        tables.tables.push(self.turns.finish(&self.groups.names));
         if let Some(tap_pair) = &mut self.tap_pair {
             tap_pair.rest(&mut tables);
         }
@@ -519,6 +531,7 @@ impl Follower {
         let mut tables = self.collector.snapshot(self.now);
         let streams = self.streams.snapshot(&self.open_flows(), &self.groups.names);
         tables.tables.extend(streams);
+        tables.tables.push(self.turns_so_far());
         tables.append(self.tap_pair.iter().flat_map(|tap_pair| tap_pair.flows.group_tables()));
         let mut setups = self.setups.clone();
         let open = self.connections.open();
@@ -530,6 +543,19 @@ impl Follower {
         }
         tables.append(closing_tables(&self.groups.names, &records, &setups, &self.waits, origin));
         tables
+    }
+
+    /// The turns as if all connections ended now.
+    fn turns_so_far(&self) -> Table {
+        let mut turns = self.turns.clone();
+        for (_, connection) in self.connections.open() {
+            let Some(mapping) = &connection.mapping else { continue };
+            for (flow, side) in mapping.flows_by_side() {
+                let (group, subject) = self.subject(connection, flow, side);
+                turns.push(&subject, group, side, mapping, &connection.turns);
+            }
+        }
+        turns.finish(&self.groups.names)
     }
 
     /// Fills in the facts that the follower has.

@@ -241,6 +241,9 @@ impl<S: PacketSource> Analysis<S> {
             self.settings.traces.clone(),
             self.settings.from.is_some(),
         ));
+        if let Some(follower) = &mut self.follower {
+            follower.streams.rows.set_origin(origin);
+        }
         if counts_all {
             self.counted_from = Instant::ZERO;
             self.follower.iter_mut().for_each(|follower| follower.is_counting = true);

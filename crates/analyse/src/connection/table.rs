@@ -7,6 +7,7 @@ use super::lifecycle::{
 };
 use super::tables::{Record, SetUpTimes};
 use super::vantage::{CountedPart, TapMapping, TapPosition};
+use crate::turns::Turns;
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, EarlyPackets};
 use fairwind_units::{Instant, Span};
@@ -53,6 +54,8 @@ pub(crate) struct Connection {
     pub(crate) began: Instant,
     /// What each side sent, counted at each tap.
     sent: [[Sent; 2]; 2],
+    /// Its turns at each tap.
+    pub(crate) turns: [Turns; 2],
     pub(crate) lifecycle: Lifecycle,
     pub(crate) ends: Ends,
     pub(crate) number: u64,
@@ -390,6 +393,7 @@ impl Connections {
             is_guessed: !is_syn,
             group,
             first_tap: tap,
+            turns: Default::default(),
             early: BeforeAnswers::default(),
             held_packets: Vec::new(),
             part: CountedPart::default(),
@@ -456,6 +460,11 @@ impl Connections {
         let mut open: Vec<_> = self.slots.iter().collect();
         open.sort_by_key(|(_, connection)| connection.number);
         open
+    }
+
+    /// Changes all open connections.
+    pub(crate) fn each_mut(&mut self, change: impl FnMut(&mut Connection)) {
+        self.slots.iter_mut().for_each(change);
     }
 
     /// The most connections that were open at once.

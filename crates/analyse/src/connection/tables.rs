@@ -28,7 +28,7 @@ table_columns! {
     "duration_s", "s", with(|row| row.last.saturating_since(row.began).as_secs_f64()), "From its first packet to its last one.";
     "longest_silence_s", "s", with(|row| row.longest_silence.as_secs_f64()), "The longest time between two consecutive packets, in either direction.";
     "taps", "text", with_text(|row, text| text.push_str(row.taps)), "The captures that contain it: `first`, `second` or `both`; with a single capture it is `first`.";
-    "vantage", "text", with_text(|row, text| text.push_str(row.place.name())), "Where the first tap is: `near-opener` or `near-answerer` if the other side took at least four times as long to answer, else `between`. `unknown` if the set-up does not show it; then the tap is assumed near the sender of the first data. `given-opener` or `given-answerer` if the settings say so.";
+    "vantage", "text", with_text(|row, text| text.push_str(row.place.name())), "Where the first tap is: `near-opener` or `near-answerer` if the other side took at least four times as long to answer, else `between`. After a repeated SYN or SYN-ACK, both the first and the last copy before the answer must show it. `unknown` if the set-up does not show it; then the tap is assumed near the sender of the first data. `given-opener` or `given-answerer` if the settings say so.";
     "beginning", "text", with_text(|row, text| text.push_str(row.beginning.name())), "The first packet: `syn`, `syn-ack`, or `midway` for anything else.";
 }
 

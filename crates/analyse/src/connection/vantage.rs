@@ -2,13 +2,15 @@
 //!
 //! Source: our own rule. A tap sees the answer to a packet late if the answerer is far away. The time from SYN to
 //! SYN-ACK is the round trip from the tap to the answerer, the time from there to the ACK the round trip to the opener.
+//! After retransmissions it is unknown which copy was answered: the first and the last one before the answer bound the
+//! round trip.
 
 use super::endpoints::Side;
-use super::lifecycle::Lifecycle;
+use super::lifecycle::{Lifecycle, SynRecord};
 use crate::one_way::FlowPairId;
 use crate::trace::TraceId;
 use fairwind_measure::{ConnectionFlows, FlowId};
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 
 /// How the position of the tap of a single capture is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -67,28 +69,57 @@ const NEAR_RATIO: u64 = 4;
 /// Shorter times are those of the host, with both ends on it.
 const NO_WAY: Span = Span::from_micros(100);
 
+/// Bounds of the round trip between the tap and one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RoundTrip {
+    least: Span,
+    most: Span,
+}
+
+impl RoundTrip {
+    /// From the copies of a SYN or SYN-ACK to the answer at `answered_at`; `None` if the last copy before it is unknown.
+    fn to_answer(offer: &SynRecord, answered_at: Instant) -> Option<Self> {
+        let last_before = if offer.last_at <= answered_at {
+            offer.last_at
+        } else if offer.times <= 2 {
+            offer.first_at
+        } else {
+            return None;
+        };
+        Some(Self {
+            least: answered_at.saturating_since(last_before),
+            most: answered_at.saturating_since(offer.first_at),
+        })
+    }
+
+    /// Whether it is shorter than the other by the factor that makes a tap near, within all bounds.
+    fn is_far_below(self, other: Self) -> bool {
+        self.most.saturating_mul(NEAR_RATIO) <= other.least
+    }
+}
+
 /// The position from the times of the handshake; `None` if inconclusive.
 pub(crate) fn position_from_handshake(lifecycle: &Lifecycle) -> Option<TapPosition> {
     let asked = lifecycle.syn_of(Side::Opener)?;
     let answered = lifecycle.syn_of(Side::Answerer)?;
-    // After retransmissions it is unknown which copy was answered.
-    if asked.times > 1 || answered.times > 1 || lifecycle.is_simultaneous {
+    if lifecycle.is_simultaneous {
         return None;
     }
-    let to_answerer = answered.first_at.saturating_since(asked.first_at);
-    let to_opener = lifecycle.established_at?.saturating_since(answered.first_at);
-    if to_answerer.max(to_opener) < NO_WAY {
+    let to_answerer = RoundTrip::to_answer(asked, answered.first_at)?;
+    let to_opener = RoundTrip::to_answer(answered, lifecycle.established_at?)?;
+    if to_answerer.least.max(to_opener.least) < NO_WAY {
         return None;
     }
-    Some(if to_opener.saturating_mul(NEAR_RATIO) <= to_answerer {
-        TapPosition::Near(Side::Opener)
-    } else if to_answerer.saturating_mul(NEAR_RATIO) <= to_opener {
-        TapPosition::Near(Side::Answerer)
-    } else if to_opener <= to_answerer {
-        TapPosition::Between(Side::Opener)
-    } else {
-        TapPosition::Between(Side::Answerer)
-    })
+    if to_opener.is_far_below(to_answerer) {
+        return Some(TapPosition::Near(Side::Opener));
+    }
+    if to_answerer.is_far_below(to_opener) {
+        return Some(TapPosition::Near(Side::Answerer));
+    }
+    let is_opener_closer = to_opener.most <= to_answerer.most;
+    let closer = if is_opener_closer { Side::Opener } else { Side::Answerer };
+    let are_exact = asked.times == 1 && answered.times == 1;
+    are_exact.then_some(TapPosition::Between(closer))
 }
 
 /// The flows of a connection, and the position of the taps.

@@ -180,6 +180,8 @@ pub(super) struct InitialCounters {
     /// Streams with a timed handshake, and the sum of these times.
     pub(super) handshakes: u64,
     pub(super) handshake: Span,
+    /// When the first data segment passed.
+    pub(super) first_data_at: Option<Instant>,
 }
 
 /// Counters that few streams need. Those that many acknowledgments change come first in memory.
@@ -230,6 +232,7 @@ impl StreamMeasures {
             restarted.beginning = self.beginning;
         }
         restarted.beginning.streams = 1;
+        restarted.beginning.first_data_at = None;
         restarted
     }
 
@@ -326,6 +329,8 @@ impl InitialCounters {
         self.initial_windows += other.initial_windows;
         self.handshakes += other.handshakes;
         self.handshake += other.handshake;
+        let both = [self.first_data_at, other.first_data_at];
+        self.first_data_at = both.into_iter().flatten().min();
     }
 }
 

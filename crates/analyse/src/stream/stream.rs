@@ -340,6 +340,8 @@ impl Stream {
             self.measures
                 .spacings
                 .record_deferred(at.saturating_since(self.last_data_at).as_nanos());
+        } else {
+            self.measures.beginning.first_data_at = Some(at);
         }
         common.data_segments += 1;
         common.payload_bytes += u64::from(segment.payload_bytes);

@@ -6,7 +6,7 @@ use fairwind_measure::{
     ColumnDefinition, Percentiles, Summary, Table, TableBuilder, TableDefinition, Times, define,
     ratio, table_columns,
 };
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
 /// Key of a row: a flow or a group.
@@ -31,6 +31,8 @@ struct Row<Values> {
 #[derive(Debug, Clone)]
 pub struct StreamRows {
     percentiles: Vec<f64>,
+    /// Origin of times.
+    origin: Instant,
     summaries: Percentiles,
     transport: Vec<Row<Transport>>,
     retransmissions: Vec<Row<Repeated>>,
@@ -82,12 +84,18 @@ impl StreamRows {
         let summaries = Percentiles::new(percentiles.iter().copied().chain(SHOWN));
         Self {
             percentiles: percentiles.to_vec(),
+            origin: Instant::ZERO,
             summaries,
             transport: Vec::new(),
             retransmissions: Vec::new(),
             times: Vec::new(),
             sizes: Vec::new(),
         }
+    }
+
+    /// Sets the origin of times; it is the zero of the clock otherwise.
+    pub const fn set_origin(&mut self, origin: Instant) {
+        self.origin = origin;
     }
 
     /// Flows and groups with pending rows.
@@ -161,7 +169,7 @@ impl StreamRows {
 
     /// Takes the pending rows of `transport`, `retransmissions`, `stream_times` and `stream_sizes`.
     pub fn take(&mut self) -> Vec<Table> {
-        let transport = transport_table(&self.transport, &self.summaries);
+        let transport = transport_table(&self.transport, &self.summaries, self.origin);
         let retransmissions = retransmissions_table(&self.retransmissions);
         let times = self.times_table();
         let sizes = self.sizes_table();
@@ -187,8 +195,8 @@ fn retransmissions_table(rows: &[Row<Repeated>]) -> Table {
     with_repeated(with_subject(TableBuilder::new("retransmissions", rows))).build()
 }
 
-fn transport_table(rows: &[Row<Transport>], percentiles: &Percentiles) -> Table {
-    let table = with_data(with_subject(TableBuilder::new("transport", rows)));
+fn transport_table(rows: &[Row<Transport>], percentiles: &Percentiles, origin: Instant) -> Table {
+    let table = with_data(with_subject(TableBuilder::new("transport", rows)), origin);
     let table = with_answers(with_oddities(with_repairs(table)));
     with_time(with_rtt(with_flight(table), percentiles)).build()
 }
@@ -280,9 +288,10 @@ table_columns! {
 }
 
 table_columns! {
-    DATA: with_data(Row<Transport>);
+    DATA: with_data(Row<Transport>, origin: Instant);
     "streams", "flows", with(|row| row.beginning().streams), "Number of flows: 1, or those of the group.";
     "observed_s", "s", with(|row| row.time().observed().as_secs_f64()), "Time from the first packet of the connection to its last, or the requested part of it, summed over flows.";
+    "first_data_s", "s", with(|row| Some(row.beginning().first_data_at?.saturating_since(origin).as_secs_f64())), "When the first data segment passed the tap, since the origin; of a part, the first one in it. The earliest of a group.";
     "data_segments", "segments", with(|row| row.measures().common.data_segments), "Packets with payload at the tap; segments merged by an offload engine count as one.";
     "payload_bytes", "B", with(|row| row.measures().common.payload_bytes), "Payload bytes in them, repeated ones included.";
 }

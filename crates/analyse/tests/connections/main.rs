@@ -14,3 +14,4 @@ mod parts;
 mod places;
 mod slowest;
 mod traces;
+mod turns;

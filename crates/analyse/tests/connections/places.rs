@@ -86,3 +86,44 @@ fn packets_that_were_held_back_are_all_counted() {
     assert_eq!(cell(table(&outcome, "flows"), 0, "packets_sent"), "40");
     assert_eq!(cell(table(&outcome, "flows"), 0, "syn_retries"), "39");
 }
+
+/// A SYN sent `syns` times and a SYN-ACK `syn_acks` times, at these instants, acknowledged at `established`.
+fn repeated(syns: &[u64], syn_acks: &[u64], established: u64) -> Dialogue {
+    let mut dialogue = Dialogue::new();
+    for &at in syns {
+        dialogue.syn(at);
+    }
+    for &at in syn_acks {
+        dialogue.syn_ack(at);
+    }
+    dialogue.ack(established).client(established + 1, Flags::ACK, (1, 1, 100));
+    dialogue.packets.sort_by_key(|packet| packet.at);
+    dialogue
+}
+
+/// The answer belongs to any of the SYNs: between 20 ms and a second to the answerer, 10 us to the opener.
+#[test]
+fn repeated_syn_shows_near_opener() {
+    let dialogue = repeated(&[0, 1_000_000], &[1_020_000], 1_020_010);
+    assert_eq!(vantage(&dialogue), "near-opener");
+}
+
+/// The SYN-ACK was lost behind the tap: the repeated SYN came after the first answer.
+#[test]
+fn repeated_syn_ack_shows_near_answerer() {
+    let dialogue = repeated(&[0, 1_000_000], &[10, 1_000_010], 1_020_010);
+    assert_eq!(vantage(&dialogue), "near-answerer");
+}
+
+#[test]
+fn repetition_without_agreeing_bounds_is_unknown() {
+    // The ACK answers the first SYN-ACK or the second: a second or 10 us to the opener.
+    assert_eq!(vantage(&repeated(&[0], &[20_000, 1_020_000], 1_020_010)), "unknown");
+    // The SYN-ACK answers the first SYN or the second: a second or 10 us to the answerer.
+    assert_eq!(vantage(&repeated(&[0, 1_000_000], &[1_000_010], 1_020_010)), "unknown");
+    // Equal distances, if the second SYN was answered.
+    assert_eq!(vantage(&repeated(&[0, 1_000_000], &[1_020_000], 1_040_000)), "unknown");
+    // Of three SYNs the last came after the answer, so that the last one before it is not known.
+    let syns = [0, 1_000_000, 3_000_000];
+    assert_eq!(vantage(&repeated(&syns, &[1_020_000], 3_000_010)), "unknown");
+}
