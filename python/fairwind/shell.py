@@ -223,7 +223,9 @@ def new_report(
                 tables: dict[str, pl.DataFrame] = {}
                 yield folder, tables
                 tables = _among_connections(tables)
-                write_tables(folder, with_leading_columns(tables, plan, cell, 0))
+                write_tables(
+                    folder, with_leading_columns(tables, plan.axes, cell, 0, plan.seed_of(0))
+                )
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
             raise

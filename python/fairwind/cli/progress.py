@@ -122,15 +122,18 @@ def _columns(console: Console, *columns: ProgressColumn, **settings: Any) -> Pro
 
 @dataclass
 class _Warnings:
-    """Warnings of a run, each printed once."""
+    """Warnings and notices of a run, each printed once."""
 
     console: Console
     printed: int = 0
+    noticed: int = 0
 
     def __call__(self, state: RunState) -> None:
         for text in state.warnings[self.printed :]:
             print_line(self.console, f"warning: {text}")
-        self.printed = len(state.warnings)
+        for text in state.notices[self.noticed :]:
+            print_line(self.console, text)
+        self.printed, self.noticed = len(state.warnings), len(state.notices)
 
 
 class _LiveRun:
@@ -175,8 +178,10 @@ class _RunLines:
     def _remaining(self, state: RunState, now: float) -> str:
         if state.fraction <= 0:
             return ""
-        seconds = (now - self.started) * (1 - state.fraction) / state.fraction
-        return f", about {seconds:.0f} s left"
+        elapsed = now - self.started
+        seconds = elapsed * (1 - state.fraction) / state.fraction
+        rate = (state.finished - state.resumed) / elapsed
+        return f", {rate:.3g} a second, about {seconds:.0f} s left"
 
 
 def _every(

@@ -94,6 +94,10 @@ class Engine(Protocol):
     name: str
     is_real_time: bool = False
 
+    def name_elsewhere(self) -> str | None:
+        """Return the name by which another process finds the same engine; None if it cannot."""
+        return self.name
+
     def versions(self) -> dict[str, str]:
         """Return the versions that decide results, for the manifest and its fingerprint."""
         return dict(core_versions())
@@ -203,6 +207,10 @@ class Simulation(CoreEngine):
 
     def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
         self._classes = dict(classes or {})
+
+    def name_elsewhere(self) -> str | None:
+        """Return its name; classes exist in this process only."""
+        return None if self._classes else "sim"
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Return digests of the congestion controls' sources, and of classes."""

@@ -37,6 +37,10 @@ class VirtualKernel(KernelEngine):
         self._kernel = kernel
         self._answers: dict[str, Checked] = {}
 
+    def name_elsewhere(self) -> str:
+        """Return the name of this very build."""
+        return self._kernel.folder.name
+
     def versions(self) -> dict[str, str]:
         """Return the core's and the worker's version and the kernel's release and build."""
         return {

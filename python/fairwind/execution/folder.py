@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from fairwind.folder.store import (
     replace_lazily,
     write_frame,
 )
-from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
+from fairwind.scenario.plan import LEADING_COLUMNS, Axis, Cell, Plan
 
 Frame = TypeVar("Frame", bound=pl.DataFrame | pl.LazyFrame)
 
@@ -162,21 +162,21 @@ def discard(out: Path) -> None:
 
 
 def with_leading_columns(
-    tables: Mapping[str, Frame], plan: Plan, cell: Cell, replicate: int
+    tables: Mapping[str, Frame], axes: Iterable[Axis], cell: Cell, replicate: int, seed: int | None
 ) -> dict[str, Frame]:
     """Put cell, replicate, seed and one column per axis in front of every table."""
-    number, which, seed = LEADING_COLUMNS
+    number, which, drawn_from = LEADING_COLUMNS
     leading = [
         pl.Series(number, [cell.index], pl.UInt32),
         pl.Series(which, [replicate], pl.UInt32),
-        pl.Series(seed, [plan.seed_of(replicate)], pl.UInt64),
+        pl.Series(drawn_from, [seed], pl.UInt64),
         *(
             pl.Series(
                 axis.column,
                 [axis.value(cell.settings[axis.name])],
                 pl.Int64 if axis.is_numeric else pl.String,
             )
-            for axis in plan.axes
+            for axis in axes
         ),
     ]
     return {name: _behind(leading, frame) for name, frame in tables.items()}

@@ -1,0 +1,281 @@
+"""Simulations on a worker of a cluster: what arrives there, and what goes back.
+
+A batch is a function of its content alone: the same scenario and seed give the same bytes on every
+worker, so it does not matter which one answers, or how often.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from fairwind.congestion.used import control_versions
+from fairwind.engine.core import core_version
+from fairwind.engine.engines import Cancelled, CellProgress, Engine
+from fairwind.engine.selection import engine_named
+from fairwind.errors import FairwindError
+from fairwind.execution.folder import with_leading_columns
+from fairwind.execution.packed import pack
+from fairwind.execution.storage import Storage
+from fairwind.folder.cell_tables import write_tables
+from fairwind.scenario.plan import Axis, Cell
+
+LOOK_SECONDS = 1.0
+"""Period at which a simulation under way looks whether somebody still waits for it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulation.
+
+    Attributes
+    ----------
+    name : str
+        Digest of all that decides its result; the name of the result in the storage.
+    index : int
+        Of its cell in the grid.
+    settings : dict
+        The cell's labels, by axis.
+    experiment_json : str
+    """
+
+    name: str
+    index: int
+    settings: dict[str, str]
+    experiment_json: str
+    replicate: int
+    seed: int
+
+    @property
+    def cell(self) -> Cell:
+        """The cell, as engines take it."""
+        return Cell(self.index, self.settings, json.loads(self.experiment_json))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Simulations that one worker does one after another.
+
+    Attributes
+    ----------
+    engine : str
+        As `engine_named` takes it.
+    versions : mapping of str to str
+        What the engine and the congestion controls must be.
+    storage : str, optional
+        Where results go; back with the answer if None.
+    """
+
+    engine: str
+    versions: Mapping[str, str]
+    axes: tuple[Axis, ...]
+    storage: str | None
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one simulation.
+
+    Attributes
+    ----------
+    files : bytes, optional
+        Its files (`packed`); None if they are in the storage, or it failed.
+    failure : str, optional
+        Why it failed.
+    """
+
+    files: bytes | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker gives back for a batch.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        In the order of the tasks; none if the batch was cancelled.
+    refusal : tuple of (str, str), optional
+        Why this worker can do none of them, and what to do about it.
+    seconds : float
+        How long it took.
+    """
+
+    results: tuple[Result, ...] = ()
+    refusal: tuple[str, str] | None = None
+    seconds: float = 0.0
+
+
+def refusal_of(engine: str, versions: Mapping[str, str]) -> tuple[str, str] | None:
+    """Give why this process cannot stand in for the client, and what to do; None if it can.
+
+    It must be of the same version: another one would give other numbers.
+    """
+    place = socket.gethostname()
+    try:
+        found = _engine(engine)
+        here = found.versions()
+        obstacle = found.obstacle()
+    except FairwindError as error:
+        return _refusal(error)
+    if obstacle:
+        return f"the worker on {place}: {obstacle}", "start workers on machines that have it"
+    wanted = {name: text for name, text in versions.items() if not _is_control(name)}
+    differing = sorted(name for name in wanted if here.get(name) != wanted[name])
+    if not differing:
+        return None
+    first = differing[0]
+    there, ours = here.get(first, "nothing"), wanted[first]
+    if first == "core_sha256":
+        there, ours = f"another build ({there[:10]})", ours[:10]
+    return (
+        f"the worker on {place} has {first} {there} instead of {ours}, so its results would differ",
+        f"install there what runs here: the same wheel of fairwind {core_version()}",
+    )
+
+
+def _refusal(error: FairwindError) -> tuple[str, str]:
+    remedy = error.hint or "prepare it as this machine"
+    return f"the worker on {socket.gethostname()}: {error.message}", f"on the worker: {remedy}"
+
+
+def run_batch(batch: Batch) -> Answer:
+    """Run simulations; called by Dask on a thread of the worker."""
+    began = time.monotonic()
+    refusal = refusal_of(batch.engine, batch.versions)
+    if refusal is not None:
+        return Answer(refusal=refusal)
+    engine = _engine(batch.engine)
+    results = []
+    try:
+        with _Watch() as watch, tempfile.TemporaryDirectory(dir=_scratch()) as folder:
+            for task in batch.tasks:
+                results.append(_run(engine, batch, task, watch, Path(folder)))
+    except Cancelled:
+        return Answer()
+    except FairwindError as error:
+        return Answer(refusal=_refusal(error))
+    except OSError as error:
+        return Answer(refusal=_storage_refusal(error))
+    return Answer(tuple(results), seconds=time.monotonic() - began)
+
+
+def _run(engine: Engine, batch: Batch, task: Task, watch: _Watch, folder: Path) -> Result:
+    """Run one simulation, with a folder that it leaves empty."""
+    cell = task.cell
+    _check_controls(batch, cell)
+    try:
+        with watch.watched(engine.new_progress()) as progress:
+            tables = engine.execute(cell, task.seed, progress, folder)
+        rows = with_leading_columns(tables, batch.axes, cell, task.replicate, task.seed)
+        write_tables(folder, rows)
+        files = pack(folder)
+    except (Cancelled, FairwindError, OSError):
+        raise
+    except Exception as error:  # as on threads: this one has failed, others go on
+        return Result(failure=f"{type(error).__name__}: {error}")
+    finally:
+        for entry in folder.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    if batch.storage is None:
+        return Result(files)
+    _storage(batch.storage).put(task.name, files)
+    return Result()
+
+
+def _check_controls(batch: Batch, cell: Cell) -> None:
+    """Refuse a congestion control of one's own that was compiled of another source here."""
+    for name, version in control_versions([cell.experiment]).items():
+        if batch.versions.get(name) != version:
+            raise FairwindError(
+                f"the congestion control {name.removeprefix('congestion_')} is another one here",
+                "build the same source: fairwind congestion build",
+            )
+
+
+class _Watch:
+    """Cancels the simulation under way when Dask does not want the batch any more.
+
+    Dask cannot stop a thread, so a client that is gone would leave its longest simulations behind.
+    """
+
+    def __init__(self) -> None:
+        from distributed import get_worker
+
+        self._worker = get_worker()
+        self._key = self._worker.get_current_task()
+        self._progress: CellProgress | None = None
+        self._over = threading.Event()
+
+    def __enter__(self) -> _Watch:
+        threading.Thread(target=self._look, name="fairwind-watch", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    @contextmanager
+    def watched(self, progress: CellProgress) -> Iterator[CellProgress]:
+        """Watch over a simulation while the block lasts."""
+        self._progress = progress
+        try:
+            yield progress
+        finally:
+            self._progress = None
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK_SECONDS):
+            progress = self._progress
+            if progress is not None and not self._is_wanted():
+                progress.cancel()
+
+    def _is_wanted(self) -> bool:
+        task = self._worker.state.tasks.get(self._key)
+        return task is not None and task.state in ("executing", "long-running", "resumed")
+
+
+def _scratch() -> str:
+    """Give the folder of the worker's own files (`dask worker --local-directory`)."""
+    from distributed import get_worker
+
+    return str(get_worker().local_directory)
+
+
+def _storage_refusal(error: OSError) -> tuple[str, str]:
+    place = f"the worker on {socket.gethostname()}"
+    where = error.filename or _scratch()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"{place}: the disk is full: {where}",
+            "free some space there, or start workers with --local-directory on another disk",
+        )
+    return (
+        f"{place} cannot use {where}: {error.strerror or error}",
+        "start workers with a --local-directory that they can write to",
+    )
+
+
+def _is_control(name: str) -> bool:
+    return name.startswith("congestion_")
+
+
+@lru_cache(maxsize=8)
+def _engine(name: str) -> Engine:
+    return engine_named(name)
+
+
+@lru_cache(maxsize=8)
+def _storage(url: str) -> Storage:
+    return Storage(url)
