@@ -217,7 +217,7 @@ def test_interrupted_run_is_resumed_on_a_cluster(dask, local, tmp_path):
     process = on(dask.address, tmp_path)
     wait_for_cells(tmp_path / "far", 3)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 130, error
     assert "finished and kept" in error
     ended(on(dask.address, tmp_path), dask)
@@ -300,8 +300,7 @@ def test_failures_are_those_of_one_job(dask, tmp_path):
     failing = tmp_path / "failing.py"
     failing.write_text(
         "from fairwind.engine.engines import Simulation\n"
-        "execute = Simulation.execute\n"
-        "def some(self, cell, seed, progress, folder):\n"
+        "def some(self, cell, seed, progress, folder, execute=Simulation.execute):\n"
         "    if cell.index == 1:\n        raise ValueError('the sea is rough')\n"
         "    return execute(self, cell, seed, progress, folder)\n"
         "Simulation.execute = some\n"
