@@ -103,14 +103,17 @@ class CellTables:
     ----------
     folder : Path
         Of a simulation that is done.
+    most_kept : int
+        Bytes of small tables that stay in memory, at most; above that they are read each time.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_kept: int = KEPT_BYTES) -> None:
         self._folder = folder
         streams = self._streams()
         self._together = frozenset(streams)
-        is_kept = sum(map(len, streams.values())) <= KEPT_BYTES
-        self._kept = streams if is_kept else None
+        size = sum(map(len, streams.values()))
+        self._kept = streams if size <= most_kept else None
+        self.kept_bytes = size if size <= most_kept else 0
 
     def _streams(self) -> dict[str, bytes]:
         """Read the small tables as they are stored."""
