@@ -20,6 +20,7 @@ from fairwind.results.answer import Answer
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
 
 
 class _Table(cached_property[pl.DataFrame]):
@@ -200,6 +201,27 @@ class Results:
     def scan(self, name: str) -> pl.LazyFrame:
         """Give one table without reading it, for those that may be larger than memory."""
         return pl.scan_parquet(self._file(name))
+
+    def to_polars(self, name: str = "groups") -> pl.DataFrame:
+        """Read one table as a frame of Polars, as `table` does."""
+        return self.table(name)
+
+    def to_pandas(self, name: str = "groups") -> pd.DataFrame:
+        """Read one table as a frame of pandas.
+
+        Raises
+        ------
+        FairwindError
+            If the table is missing or damaged, or pandas or pyarrow is not installed.
+        """
+        frame = self.table(name)
+        try:
+            return frame.to_pandas()
+        except ImportError as error:
+            raise FairwindError(
+                f"tables of pandas need pandas and pyarrow: {error}",
+                "pip install 'fairwind[pandas]'",
+            ) from error
 
     def first_rows(self, name: str, rows: int) -> tuple[pl.DataFrame, int]:
         """Give the first rows of a table, and how many it has, without reading it whole.
