@@ -1,8 +1,8 @@
 """Costs of a cluster: overhead of each simulation, throughput of two workers, memory of the client.
 
 Everything runs on this machine: a scheduler, workers of one thread, and the client. Overhead is
-processor time, since wall-clock time depends on what else the machine does. Throughput is wall-clock
-time, and means something only on an idle machine; the processors that the runs had are printed.
+processor time, since wall-clock time depends on what else the machine does. Throughput is in
+wall-clock time, which needs an idle machine; the processors that the runs had are printed.
 """
 
 from __future__ import annotations
