@@ -75,7 +75,8 @@ def main() -> None:
     """Write the stub."""
     text = HEAD + "\n".join(line for one in schema_types() for line in lines(one)) + "\n"
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
-    TARGET.write_text(subprocess.run(command, input=text, check=True, text=True, stdout=-1).stdout)
+    done = subprocess.run(command, input=text, check=True, encoding="utf-8", stdout=subprocess.PIPE)
+    TARGET.write_text(done.stdout, encoding="utf-8")
 
 
 if __name__ == "__main__":

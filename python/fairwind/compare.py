@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fairwind.errors import FairwindError
 from fairwind.folder.looks import read_looks
 from fairwind.folder.manifest import Manifest
-from fairwind.quantities import percent, percent_interval, significant
+from fairwind.quantities import counted, percent, percent_interval, significant
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
 from fairwind.results.summary import header_of, is_known, scaled_units
 from fairwind.scenario.plan import Axis
@@ -157,7 +157,7 @@ class Comparison:
     @cached_property
     def axes(self) -> list[str]:
         """Columns of the axes that have the same value on both sides."""
-        axes = [[axis.column for axis in one.manifest.plan.axes] for one in self.runs]
+        axes = [one.manifest.plan.axis_columns for one in self.runs]
         if self.axis is not None:
             return [name for name in axes[0] if name != self.axis.column]
         if set(axes[0]) != set(axes[1]):
@@ -425,11 +425,9 @@ def _samples(
 ) -> tuple[Floats, Floats, bool]:
     """Give the values of both, and whether those of one seed stand at the same place."""
     if is_paired:
-        pairs = a.select("seed", pl.col(measure).cast(pl.Float64).alias("a")).join(
-            b.select("seed", pl.col(measure).cast(pl.Float64).alias("b")),
-            on="seed",
-            maintain_order="left",
-        )
+        values = pl.col(measure).cast(pl.Float64)
+        others = b.select("seed", b=values)
+        pairs = a.select("seed", a=values).join(others, on="seed", maintain_order="left")
         if pairs.height:
             known = pairs.fill_nan(None).drop_nulls(["a", "b"])
             return known["a"].to_numpy(), known["b"].to_numpy(), True
@@ -451,27 +449,26 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     place = differences.columns.index("table")
     axes = differences.columns[:place]
     headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
-    rows: list[list[object]] = []
     units = scaled_units(
         (row["measure"], row[mean])
         for row in differences.iter_rows(named=True)
         for mean in ("mean_a", "mean_b")
     )
-    for row in differences.iter_rows(named=True):
-        unit, scale = units[row["measure"]]
-        rows.append(
-            [
-                *(row[axis] for axis in axes),
-                row["name"],
-                header_of(row["measure"], unit),
-                _scaled(row["mean_a"], scale),
-                _scaled(row["mean_b"], scale),
-                None if row["relative_ratio"] is None else f"{percent(row['relative_ratio'])} %",
-                _interval(row, unit, scale),
-                _p_value(row["p_value"]),
-                _p_value(row["holm_p_value"]),
-            ]
-        )
+    rows: list[list[object]] = [
+        [
+            *(row[axis] for axis in axes),
+            row["name"],
+            header_of(row["measure"], unit),
+            _scaled(row["mean_a"], scale),
+            _scaled(row["mean_b"], scale),
+            None if row["relative_ratio"] is None else f"{percent(row['relative_ratio'])} %",
+            _interval(row, unit, scale),
+            _p_value(row["p_value"]),
+            _p_value(row["holm_p_value"]),
+        ]
+        for row in differences.iter_rows(named=True)
+        for unit, scale in [units[row["measure"]]]
+    ]
     return headers, rows
 
 
@@ -522,10 +519,8 @@ def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
     cells_b = {tuple(sorted(cell.settings.items())): cell for cell in b.plan.cells}
     found: dict[str, tuple[str, str]] = {}
     for cell in a.plan.cells:
-        other = cells_b.get(tuple(sorted(cell.settings.items())))
-        if other is None:
-            continue
-        found = differing(cell.experiment, other.experiment) | found
+        if other := cells_b.get(tuple(sorted(cell.settings.items()))):
+            found = differing(cell.experiment, other.experiment) | found
     return found
 
 
@@ -561,8 +556,7 @@ def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 def _made_by(manifest: Manifest) -> str:
     kernel = manifest.versions.get("kernel")
     engine = f"{manifest.engine} {kernel}" if kernel else manifest.engine
-    runs = manifest.plan.replicates
     return (
         f"{manifest.plan.name}, {engine}, fairwind {manifest.versions.get('fairwind', '?')}, "
-        f"{runs} {'run' if runs == 1 else 'runs'} per cell"
+        f"{counted(manifest.plan.replicates, 'run')} per cell"
     )

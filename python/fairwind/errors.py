@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class FairwindError(Exception):
@@ -32,6 +33,21 @@ class ControlClassError(FairwindError):
 
 class RunInterrupted(FairwindError):
     """The run was stopped by the person who started it; what was finished is kept."""
+
+
+def read_text(file: Path, hint: str, what: str = "") -> str:
+    """Read a file of text, or say why it cannot be.
+
+    Raises
+    ------
+    FairwindError
+        Names what it was to hold, the file, the reason and the hint.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FairwindError(f"cannot read {what}{file}: {reason}", hint) from error
 
 
 @contextmanager

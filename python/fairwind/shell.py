@@ -195,12 +195,7 @@ def new_report(
     FairwindError
         If the folder is none, or holds something.
     """
-    from fairwind.execution.folder import (
-        discard,
-        make_folder,
-        merge_tables,
-        with_leading_columns,
-    )
+    from fairwind.execution.folder import discard, make_folder, merge_tables, with_leading_columns
     from fairwind.folder.cell_tables import write_tables
 
     make_folder(out)
@@ -222,26 +217,16 @@ def new_report(
             with new_cell(out, cell.index, 0) as folder:
                 tables: dict[str, pl.DataFrame] = {}
                 yield folder, tables
-                tables = _among_connections(tables)
-                write_tables(
-                    folder, with_leading_columns(tables, plan.axes, cell, 0, plan.seed_of(0))
-                )
+                if (fairness := tables.get("fairness")) is not None:
+                    # What is no connection has no goodput, and two directions do not compete.
+                    among = fairness["scope"].eq("group") & fairness["name"].ne(OTHER)
+                    tables["fairness"] = fairness.filter(among)
+                seed = plan.seed_of(0)
+                write_tables(folder, with_leading_columns(tables, plan.axes, cell, 0, seed))
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
             raise
         merge_tables(out, plan)
-
-
-def _among_connections(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Leave the fairness among the connections of one direction.
-
-    What is no connection has no goodput, and the two directions of a path do not compete.
-    """
-    if "fairness" not in tables:
-        return tables
-    fairness = tables["fairness"]
-    among = fairness["scope"].eq("group") & fairness["name"].ne(OTHER)
-    return tables | {"fairness": fairness.filter(among)}
 
 
 FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)

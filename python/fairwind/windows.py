@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fairwind import _core
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, translated
 
 Result = TypeVar("Result")
 
@@ -157,7 +157,5 @@ def clear(group: Path) -> int:
 def _translated(ask: Callable[[], Result]) -> Result:
     if not hasattr(_core, "start_windows"):
         raise FairwindError("`fairwind windows` requires Linux", "use a machine with Linux")
-    try:
+    with translated(_core.WindowsError, FairwindError):
         return ask()
-    except _core.WindowsError as refused:
-        raise FairwindError(str(refused)) from refused

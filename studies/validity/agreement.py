@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -138,7 +138,13 @@ class Agreement:
         return estimate, low, high
 
 
-def agreements(simulated: Measured, real: Measured, *, is_paired: bool) -> list[Agreement]:
+def agreements(
+    simulated: Measured,
+    real: Measured,
+    *,
+    is_paired: bool,
+    tolerances: Mapping[str, Tolerance] = TOLERANCES,
+) -> list[Agreement]:
     """Compare the runs of one scenario in the simulator and in another engine.
 
     Parameters
@@ -148,17 +154,20 @@ def agreements(simulated: Measured, real: Measured, *, is_paired: bool) -> list[
     is_paired : bool
         Whether runs with the same seed draw the same random numbers, as in virtual time: they are
         compared in pairs (Student's t). In real time they are independent samples (Welch).
+    tolerances : mapping
+        Compared measures, in order.
     """
     found = []
     for name, measures in _without_repetitions(simulated.rows).items():
         others = real.rows.get(name, {})
-        for measure in (measure for measure in TOLERANCES if measure in measures):
-            if measure not in others or _is_unnoticed(measures, others):
+        for measure, tolerance in tolerances.items():
+            if measure not in measures or measure not in others or _is_unnoticed(measures, others):
                 continue
-            one = _agreement(name, measure, measures[measure], others[measure], is_paired=is_paired)
+            values = measures[measure], others[measure]
+            one = _agreement((name, measure), values, tolerance, is_paired=is_paired)
             if one is not None:
                 found.append(one)
-    order = list(TOLERANCES)
+    order = list(tolerances)
     names = list(simulated.rows)
     return sorted(found, key=lambda one: (names.index(one.name), order.index(one.measure)))
 
@@ -193,19 +202,18 @@ def _is_unnoticed(*of_both: dict[str, Values | Summary]) -> bool:
 
 
 def _agreement(
-    name: str,
-    measure: str,
-    simulated: Values | Summary,
-    real: Values | Summary,
+    row: tuple[str, str],
+    values: tuple[Values | Summary, Values | Summary],
+    tolerance: Tolerance,
     *,
     is_paired: bool,
 ) -> Agreement | None:
-    difference = difference_of(simulated, real, is_paired=is_paired)
+    difference = difference_of(*values, is_paired=is_paired)
     if difference is None:
         return None
-    of_simulator, of_real = _estimate(simulated), _estimate(real)
-    bound = TOLERANCES[measure].bound(of_simulator[0])
-    return Agreement(name, measure, of_simulator, of_real, difference, difference.verdict(bound))
+    of_simulator, of_real = map(_estimate, values)
+    bound = tolerance.bound(of_simulator[0])
+    return Agreement(*row, of_simulator, of_real, difference, difference.verdict(bound))
 
 
 def difference_of(

@@ -144,7 +144,7 @@ def _answer(view: _View) -> Iterator[str]:
         counts = [count(rows, verdict) for verdict in Verdict]
         shares = [f"{one} ({100 * one / len(rows):.1f} %)" if rows else "-" for one in counts]
         values = [str(measured), str(len(rows)), *shares, str(refused), _differing(view, engine)]
-        yield _line([_title(engine), *values])
+        yield line([_title(engine), *values])
     yield ""
     yield "*Differ*: 95 % intervals that exclude 0, of all that have a width, in scenarios without"
     yield "a remark. Between equal engines 5 % do, by chance."
@@ -212,7 +212,7 @@ def _by_measure(view: _View) -> Iterator[str]:
     """Give the counts of each measure: within / undecided / apart."""
     yield "Rows by measure, each as within / undecided / apart:"
     yield ""
-    yield _line(["measure", "tolerance", *map(_title, view.engines)])
+    yield line(["measure", "tolerance", *map(_title, view.engines)])
     yield "|---" * (2 + len(view.engines)) + "|"
     for measure, tolerance in TOLERANCES.items():
         of_engines = [
@@ -221,7 +221,7 @@ def _by_measure(view: _View) -> Iterator[str]:
         ]
         if any(of_engines):
             counts = [_counts(rows) for rows in of_engines]
-            yield _line([title_of(measure), tolerance.in_words(measure), *counts])
+            yield line([title_of(measure), tolerance.in_words(measure), *counts])
     yield ""
 
 
@@ -258,7 +258,9 @@ def _apart(view: _View) -> Iterator[str]:
         yield "|---|---|---|---|---|---|---|"
         for name, engine, row in found:
             if (_remark(view.remarks, name, row) or "not known") == reason:
-                yield _line([_link(name), row.name, _measure(row), _title(engine), *_values(row)])
+                yield line(
+                    [_link(name), row.name, measure_in_words(row), _title(engine), *_values(row)]
+                )
     yield ""
 
 
@@ -272,11 +274,11 @@ def _scenarios(view: _View) -> Iterator[str]:
     yield ""
     yield "Rows within / undecided / apart, and runs."
     yield ""
-    yield _line(["scenario", "what", *map(_title, view.engines)])
+    yield line(["scenario", "what", *map(_title, view.engines)])
     yield "|---" * (2 + len(view.engines)) + "|"
     for record in view.records:
         cells = [_state(record, engine, view) for engine in view.engines]
-        yield _line([_link(record.name), record.title, *cells])
+        yield line([_link(record.name), record.title, *cells])
     yield ""
 
 
@@ -325,20 +327,22 @@ def _table(record: Record, view: _View, keys: Sequence[tuple[str, str]]) -> Iter
     }
     yield "<details><summary>Values: simulator, and differences of the kernels</summary>"
     yield ""
-    yield _line(["of", "measure", "simulator", *map(_title, engines)])
+    yield line(["of", "measure", "simulator", *map(_title, engines)])
     yield "|---" * (3 + len(engines)) + "|"
     for name, measure in keys:
         of_key = {engine: found.get((engine, name, measure)) for engine in engines}
         first = next(row for row in of_key.values() if row)
         cells = [_judged(row) if row else "-" for row in of_key.values()]
-        yield _line([name, _measure(first), _value(first.simulated, first.measure), *cells])
+        yield line(
+            [name, measure_in_words(first), value_in_words(first.simulated, first.measure), *cells]
+        )
     yield ""
     yield "</details>"
 
 
 def _judged(row: Agreement) -> str:
     """Write a difference; what is not within has its verdict."""
-    difference = _difference(row)
+    difference = difference_in_words(row)
     match row.verdict:
         case Verdict.WITHIN:
             return difference
@@ -348,16 +352,21 @@ def _judged(row: Agreement) -> str:
             return f"{difference} **apart**"
 
 
-def _measure(row: Agreement) -> str:
+def measure_in_words(row: Agreement) -> str:
+    """Name the measure of a row with its unit."""
     unit, _ = unit_of(row.measure)
     return f"{title_of(row.measure)} / {unit}" if unit else title_of(row.measure)
 
 
 def _values(row: Agreement) -> list[str]:
-    return [_value(row.simulated, row.measure), _value(row.real, row.measure), _difference(row)]
+    return [
+        value_in_words(row.simulated, row.measure),
+        value_in_words(row.real, row.measure),
+        difference_in_words(row),
+    ]
 
 
-def _difference(row: Agreement) -> str:
+def difference_in_words(row: Agreement) -> str:
     """Write the difference in per cent, or in the measure's unit from zero and of an index."""
     estimate, low, high = row.relative
     if row.measure == "jain_index" or estimate is None:
@@ -373,7 +382,8 @@ def _difference(row: Agreement) -> str:
     return f"{text} {percent_interval(low, high)}"
 
 
-def _value(value: tuple[float, float], measure: str) -> str:
+def value_in_words(value: tuple[float, float], measure: str) -> str:
+    """Write a mean with half of its interval, in the unit of the page."""
     _, scale = unit_of(measure)
     mean, half_width = value
     if half_width != half_width:  # a single run has no interval
@@ -390,5 +400,6 @@ def _link(name: str) -> str:
     return f"[{name}](#{name})"
 
 
-def _line(cells: Sequence[str]) -> str:
+def line(cells: Sequence[str]) -> str:
+    """Write a row of a table."""
     return f"| {' | '.join(cells)} |"

@@ -207,7 +207,16 @@ def by_name(results: fairwind.Results, name: str) -> defaultdict[str, list[Row]]
 
 
 def is_beside_its_sender(direction: Direction) -> bool:
-    return direction.flow.get("data_segments_sent") is not None
+    """Tell whether the tap is known to be near the sender.
+
+    After a repeated SYN or SYN-ACK the set-up does not show where the tap is, and the analyser
+    only assumes that it is near the sender of the first data.
+    """
+    connection = direction.connection
+    is_assumed = connection["vantage"] == "unknown" and (
+        number(connection, "syn_retries") + number(connection, "syn_ack_retries") > 0
+    )
+    return direction.flow.get("data_segments_sent") is not None and not is_assumed
 
 
 def test_tcptrace_counts_the_same_packets_and_bytes(capture):

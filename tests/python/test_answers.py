@@ -15,6 +15,7 @@ from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
 from fairwind.answers.answer import is_same
 from fairwind.answers.main_measures import main_measures
 from fairwind.answers.words import (
+    _of_one_measure,
     effect_in_words,
     paragraph,
     unchanged_in_words,
@@ -234,7 +235,7 @@ def effect(**changed):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({}, "-52 % [-69, -28]"),
+        ({}, "-52 % [-69, -28], 900 to 430 ms"),
         (
             {"verdict": EffectVerdict.NO_DIFFERENCE, "low": -0.003, "high": 0.0099},
             "no difference (within 1 %)",
@@ -261,11 +262,19 @@ def effect(**changed):
             "no difference that matters (+1.0 % in every run)",
         ),
         ({"verdict": EffectVerdict.UNDECIDED, "relative": None}, "undecided"),
-        ({"low": None, "high": None}, "-52 %"),
+        ({"low": None, "high": None}, "-52 %, 900 to 430 ms"),
+        ({"mean_reference": math.nan}, "-52 % [-69, -28], 430 ms"),
     ],
 )
 def test_words_of_an_effect(changed, words):
     assert effect_in_words(effect(**changed)) == words
+
+
+def test_contexts_with_the_same_words_share_them():
+    same = [effect(context=f"n {n}") for n in range(2)]
+    assert _of_one_measure(same) == (
+        "thin delivery p99 -52 % [-69, -28], 900 to 430 ms at n 0 and n 1"
+    )
 
 
 def test_many_contexts_are_counted():

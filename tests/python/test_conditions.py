@@ -262,6 +262,58 @@ def test_junit_file_is_written_beside_the_exit_code(folder):
     assert "no/" in error
 
 
+ALONG_RTT = ("--set", "flows.*.count=1", "--set", 'sweep."path.rtt"=["100 ms", "200 ms"]')
+
+
+def test_run_judges_conditions_on_its_axis(folder):
+    axis = ALONG_RTT
+    arguments = ("run", "scenario.toml", *axis, "--out", "axis")
+    condition = ("--fail-if", "thin.ack_latency_p50 > +10%", "--junit", "axis.xml")
+    code, _, error = fairwind(*arguments, "--until-decided", *condition, cwd=folder)
+    assert code == 3
+    assert "failed: thin.ack_latency_p50 > +10% at path_rtt 200 ms: +" in error
+    assert "everything is decided" in error
+    suite = ElementTree.parse(folder / "axis.xml").getroot()[0]
+    assert (suite.get("name"), suite.get("failures")) == ("axis by path.rtt", "1")
+    arguments = (*arguments, "--set", "repeat=3")
+    code, _, error = fairwind(*arguments, "--fail-if", "thin.ack_latency_p50 > 300%", cwd=folder)
+    assert code == 0, error
+
+
+def test_run_with_conditions_stops_at_the_bound_undecided(folder):
+    axis = ALONG_RTT
+    bound = ("--set", "repeat=1", "--until-decided", "--most-seeds", "2", "--out", "bound")
+    condition = ("--fail-if", "thin.ack_latency_p50 > +107%")  # as it is
+    code, _, error = fairwind("run", "scenario.toml", *axis, *bound, *condition, cwd=folder)
+    assert code == 4
+    assert "2 seeds: 1 of 1 condition undecided; stopped at --most-seeds 2" in error
+
+
+def test_run_refuses_conditions_without_one_axis_before_it_runs(folder):
+    two = ("--set", 'sweep."path.rtt"=["100 ms", "200 ms"]', "--out", "none")
+    condition = ("--fail-if", "thin.ack_latency_p50 > +10%")
+    code, _, error = fairwind("run", "scenario.toml", *two, *condition, cwd=folder)
+    assert code == 2
+    assert "the values of one axis, and the scenario has 2" in error
+    assert not (folder / "none").exists()
+
+
+def test_run_without_an_axis_has_no_condition(folder):
+    none = ("--set", "flows.*.count=1", "--out", "none")
+    code, _, error = fairwind("run", "scenario.toml", *none, "--fail-if", "thin.x > 1%", cwd=folder)
+    assert code == 2
+    assert "the scenario has none with several" in error
+    assert not (folder / "none").exists()
+
+
+def test_equal_runs_pass_and_say_so(folder):
+    same = ("--set", "flows.*.count=1", "--set", 'sweep.setting={"old"={}, "new"={}}')
+    condition = ("--fail-if", "thin.ack_latency_p50 > +10%")
+    code, _, error = fairwind("run", "scenario.toml", *same, "--out", "e", *condition, cwd=folder)
+    assert code == 0
+    assert "all pairs of runs are equal: does the change apply?" in error
+
+
 def test_compare_by_an_axis_on_the_command_line(folder):
     code, out, error = fairwind("compare", "a", "--by", "count", cwd=folder)
     assert code == 0, error

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import fairwind as package
-from fairwind import congestion
+from fairwind.congestion import sources as congestion
 from fairwind.engine.core import ScenarioError
 from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError

@@ -47,6 +47,7 @@ def flows(workload: str, name: str = "it", more: str = "") -> str:
 
 GREEDY = flows('kind = "greedy"', "greedy", 'start_spread = "1 s"\nstart_pattern = "random"')
 REPEATED = "[sweep]\nrepeat = 3\n"
+THIN = 'kind = "thin", payload = "120 B", interval = "100 ms"'
 
 
 @pytest.mark.parametrize(
@@ -235,6 +236,16 @@ terminal = {{ most_slots = 28, requests = {{ policy = "{policy}" }} }}
 queue = {{ discipline = "pfifo", limit = "{limit}" }}"""
 ENDING = flows('kind = "greedy", volume = "1.5 MB"') + GREEDY
 
+
+def test_carrier_is_described_with_the_time_that_slots_take():
+    found = plan(GREEDY, SATELLITE.format(policy="avbdc", limit="1000 packets"))
+    (text,) = [text for name, text in describe(found, found.cells, "run") if name == "carrier"]
+    assert text == (
+        "48 slots of 44 kbit/s in 273 ms, requests every 1.092 s, plans every 273 ms; "
+        "slots come 840 ms to 2.48 s after their packets"
+    )
+
+
 TRAPS = {
     "reverse link": (flows('kind = "web"') + REPEATED, "responses take the link reverse"),
     "short queue": (
@@ -252,6 +263,16 @@ TRAPS = {
         + GREEDY
         + REPEATED,
         "flows start after the warm-up of 5 s",
+    ),
+    "thick behind a full queue": (
+        (
+            flows('kind = "thin", payload = "120 B", interval = "100 ms"')
+            + GREEDY
+            + REPEATED
+            + '"flows.it.tcp.linear_timeouts" = [false, true]\n',
+            'rate = "2 Mbit/s"\nrtt = "60 ms"\nqueue = "tc: pfifo limit 100"',
+        ),
+        "6.6 packets are in flight when the queue is full (RTT 660 ms)",
     ),
     "thick streams": (
         (
@@ -331,6 +352,23 @@ def test_traps_are_named_with_what_to_change(trap):
         ),
         (
             flows('kind = "thin", payload = "120 B", interval = "100 ms"') + GREEDY + REPEATED,
+            'rate = "10 Mbit/s"\nrtt = "200 ms"',
+        ),
+        # Nothing fills the queue; and a trap of some cells is none, whatever the group is called.
+        (
+            flows(
+                THIN,
+                "paused",
+                'tcp = { linear_timeouts = true }\nstart_spread = "1 s"\nstart_pattern = "random"',
+            )
+            + REPEATED,
+            'rate = "2 Mbit/s"\nrtt = "60 ms"\nqueue = "tc: pfifo limit 100"',
+        ),
+        (
+            flows('kind = "thin", payload = "120 B", interval = "20 ms"', "paused")
+            + GREEDY
+            + REPEATED
+            + '"path.rtt" = ["40 ms", "200 ms"]\n',
             'rate = "10 Mbit/s"\nrtt = "200 ms"',
         ),
     ],

@@ -36,7 +36,7 @@ def run(
     }
     cell = SimpleNamespace(index=0, experiment=experiment)
     return SimpleNamespace(
-        manifest=SimpleNamespace(plan=SimpleNamespace(cells=[cell], axes=())),
+        manifest=SimpleNamespace(plan=SimpleNamespace(cells=[cell], axes=(), axis_columns=[])),
         flows=pl.DataFrame(flows),
         resumptions=resumptions,
         has_table=lambda name: name in tables,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -89,7 +90,7 @@ def test_run_gives_tables_of_the_kernel(kernel, scenario, tmp_path):
 
 def test_same_seed_gives_same_tables(kernel, scenario, tmp_path):
     # A minute, because interrupts stir the kernel's random numbers only after a while.
-    loaded = package.load(scenario).with_settings({"duration": 60})
+    loaded = package.load(scenario).with_settings({"duration": "60 s"})
     runs = [loaded.run(on=kernel, out=tmp_path / name) for name in ("one", "two")]
     tables = sorted((tmp_path / "one").glob("*.parquet"))
     assert tables
@@ -108,6 +109,90 @@ def test_check_reports_refusals_and_remarks(kernel, scenario, tmp_path):
     code, _, error = fairwind("check", scenario, "--on", kernel, *every, cwd=tmp_path)
     assert code == 2
     assert "measure.endpoint_every_ack = true" in error
+
+
+QUEUES = {
+    "pfifo": '{ limit = "20 packets" }',
+    "bfifo": '{ discipline = "bfifo", limit = "30 kB" }',
+    "codel": '"codel"',
+    "red": '{ discipline = "red", limit = "60 kB" }',
+    "pie": '"pie"',
+    "choke": '{ discipline = "choke", limit = "60 packets" }',
+    "sfq": '{ discipline = "sfq", limit = "30 packets" }',
+    "fq_codel": '"fq_codel"',
+    "fq_pie": '"fq_pie"',
+    "cake": '"cake"',
+    "prio": '{ discipline = "prio", bands = [{ limit = "20 packets" }, { limit = "20 packets" }] }',
+    "drr": '{ discipline = "drr", classes = [{ filters = [{ group = "thin" }], '
+    'child = { limit = "20 packets" } }, { child = { limit = "20 packets" } }] }',
+    "htb": '{ discipline = "htb", rate = "2 Mbit/s", child = { limit = "20 packets" } }',
+    "tbf": '{ discipline = "tbf", rate = "2 Mbit/s", burst = "3 kB", limit = "30 kB" }',
+}
+
+
+@pytest.mark.parametrize("discipline", QUEUES)
+def test_kernel_router_carries_as_much_as_ours(discipline, tmp_path):
+    results = run_with_router(KERNELS[0].name, QUEUES[discipline], ("user", "kernel"), tmp_path)
+    queues = results.queues.filter(pl.col("queue") == "bottleneck").sort("path_router")
+    assert queues["path_router"].to_list() == ["kernel", "user"]
+    theirs, ours = results.groups.filter(pl.col("group") == "greedy").sort("path_router").to_dicts()
+    goodputs = [one["goodput_bits_per_second"] for one in (ours, theirs)]
+    # The kernel's CAKE without a bandwidth carries 6 % more than ours here; why is not known.
+    assert goodputs[1] == pytest.approx(goodputs[0], rel=0.08)
+    assert results.lateness["events_missed"].to_list() == [0, 0]
+    # Each drop is seen once: as a packet that did not arrive, and at the queue.
+    lost = results.groups.filter(pl.col("path_router") == "kernel")["packets_lost"].sum()
+    assert lost == queues["drops_packets"][0]
+    assert queues["drops_packets"].min() > 0
+    backlogs = queues["backlog_mean_packets"]
+    assert abs(backlogs[0] - backlogs[1]) < 0.3 * backlogs[1] + 2
+
+
+def run_with_router(kernel, queue, routers, tmp_path):
+    text = SCENARIO.format(seconds=10)
+    text = text.replace('{ discipline = "pfifo", limit = "20 packets" }', queue)
+    path = tmp_path / "routers.toml"
+    names = ", ".join(f'"{router}"' for router in routers)
+    path.write_text(f'{text}\n[sweep]\n"path.router" = [{names}]\n')
+    return package.load(path).run(on=kernel, out=tmp_path / "run")
+
+
+def test_kernel_router_works_on_every_kernel(kernel, tmp_path):
+    results = run_with_router(kernel, QUEUES["fq_codel"], ("kernel",), tmp_path)
+    assert results.lateness["events_missed"].to_list() == [0]
+    greedy = results.groups.filter(pl.col("group") == "greedy")
+    assert 1.7e6 < greedy["goodput_bits_per_second"][0] < 2e6
+    assert results.queues["drops_packets"].sum() == results.groups["packets_lost"].sum() > 0
+
+
+def test_kernel_router_counts_losses_of_netem_and_marks(kernel, tmp_path):
+    path = tmp_path / "lossy.toml"
+    text = SCENARIO.format(seconds=10).replace(
+        '"pfifo", limit = "20 packets"', '"codel", ecn = true'
+    )
+    path.write_text(text.replace("[path]", '[path]\nrouter = "kernel"\nloss = "1%"'))
+    settings = {"flows.greedy.tcp.ecn": "classic"}
+    results = package.load(path).with_settings(settings).run(on=kernel, out=tmp_path / "run")
+    queues = results.queues.filter(pl.col("queue") == "bottleneck")
+    lost = queues["drops_link_loss_packets"][0]
+    sent = results.groups["packets_sent"].sum()
+    assert 0.003 * sent < lost < 0.02 * sent
+    assert results.lateness["events_missed"].to_list() == [0]
+    assert queues["marks_packets"][0] > 0
+    assert queues["drops_early_packets"][0] < queues["marks_packets"][0]
+
+
+def test_same_seed_gives_same_tables_behind_kernel_router(kernel, tmp_path):
+    runs = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        runs.append(run_with_router(kernel, QUEUES["fq_codel"], ("kernel",), folder))
+    for file in sorted(runs[0].folder.glob("*.parquet")):
+        one, two = (pl.read_parquet(run.folder / file.name) for run in runs)
+        if kernel.endswith("hz1000") and not one.equals(two):
+            pytest.xfail("times differ by less than 1 us (docs/concepts/virtual-kernels.md)")
+        assert one.equals(two), file.name
 
 
 def test_script_runs_on_kernel(kernel, tmp_path):
@@ -142,15 +227,45 @@ def test_killed_instance_fails_its_run_only(kernel, tmp_path):
     path.write_text(SCENARIO.format(seconds=100_000))
     before = set(instances())
     process = start("run", path, "--on", kernel, "--out", "run", cwd=tmp_path)
-    assert _becomes(lambda: set(instances()) - before)
-    for one in set(instances()) - before:
-        try:
-            os.kill(one, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    _, error = process.communicate(timeout=30)
+    try:
+        assert _becomes(lambda: set(instances()) - before)
+        for one in set(instances()) - before:
+            try:
+                os.kill(one, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()  # its instances end with it
     assert process.returncode == 2
     assert "ended without a result" in str(error)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk can only be mounted by root")
+def test_full_disk_keeps_finished_runs(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=True)
+    try:
+        (disk / "ballast").write_bytes(bytes(2_600_000))
+        path = tmp_path / "eight.toml"
+        path.write_text(SCENARIO.format(seconds=4) + "\n[sweep]\nrepeat = 8\n")
+        before = set(instances())
+        command = ("run", path, "--on", KERNELS[0].name, "--out", "disk/run", "--jobs", "1")
+        code, _, error = fairwind(*command, cwd=tmp_path)
+        assert code == 2, error
+        assert "the disk is full: disk/run could not be written" in error
+        assert "run the same command again to continue" in error
+        finished = {cell.name for cell in (disk / "run" / "cells").iterdir()}
+        assert 1 <= len(finished) < 8
+        assert not any(name.startswith(".tmp-") for name in finished)
+        assert _becomes(lambda: not set(instances()) - before)
+        (disk / "ballast").unlink()
+        code, _, error = fairwind(*command, cwd=tmp_path)
+        assert code == 0, error
+        assert f"{len(finished)} of them resumed" in error
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_unknown_kernel_names_the_build_command(scenario, tmp_path):

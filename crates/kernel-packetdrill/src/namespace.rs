@@ -46,10 +46,7 @@ pub fn in_namespace<T: Send, E: From<KernelError> + Send>(
     path: &Path,
     happening: impl FnOnce(Namespace) -> Result<T, E> + Send,
 ) -> Result<T, E> {
-    std::thread::scope(|scope| {
-        let run = scope.spawn(|| happening(Namespace::enter(path)?));
-        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    linux::in_a_thread(|| happening(Namespace::enter(path)?))
 }
 
 /// Lets namespaces choose any congestion control that the machine has: by default they may only use

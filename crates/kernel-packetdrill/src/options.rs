@@ -77,13 +77,7 @@ pub(super) fn get(call: &Call, open: &Descriptors) -> Step<Prepared> {
 }
 
 fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
-    let number = |place: usize| {
-        let bytes = seen.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
-        bytes.map_or_else(
-            || seen.first().map_or(-1, |byte| i64::from(*byte)),
-            |bytes| i64::from(i32::from_ne_bytes(*bytes)),
-        )
-    };
+    let number = |place| int_at(seen, place).or(read(seen, 0, U8)).unwrap_or(-1);
     match expected {
         Expression::Any => Ok(()),
         Expression::List(members) if members.len() == 1 => judge(what, &members[0], seen),
@@ -143,10 +137,7 @@ fn judge_message(expected: &Expression, seen: &Message, stamps: Stamps) -> Step<
 /// The content of a control message: a number, a time, or a `struct sock_extended_err`.
 fn judge_content(expected: &Expression, content: &[u8], stamps: Stamps) -> Step<()> {
     let byte = |place| read(content, place, U8).unwrap_or(-1);
-    let word = |place: usize| {
-        let bytes = content.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
-        bytes.map_or(-1, |bytes| i64::from(i32::from_ne_bytes(*bytes)))
-    };
+    let word = |place| int_at(content, place).unwrap_or(-1);
     let Expression::Record(fields) = expected else {
         return expected.expect_number("cmsg_data", word(0));
     };
@@ -280,6 +271,11 @@ pub(super) fn memory(descriptor: i32) -> Vec<(&'static str, i64)> {
 pub(super) fn fields(structure: &[u8]) -> Vec<(&'static str, i64)> {
     let known = FIELDS.iter();
     known.filter_map(|&(name, at, width)| Some((name, read(structure, at, width)?))).collect()
+}
+
+/// A C `int`.
+fn int_at(structure: &[u8], at: usize) -> Option<i64> {
+    Some(i32::from_ne_bytes(*structure.get(at..)?.first_chunk()?).into())
 }
 
 fn read(structure: &[u8], at: usize, width: Width) -> Option<i64> {

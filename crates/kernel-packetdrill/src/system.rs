@@ -66,10 +66,8 @@ impl Kernel {
         options: &KernelOptions,
     ) -> Result<Self, KernelError> {
         linux::prefer();
-        let application = Application::start().map_err(|_| KernelError::Command {
-            command: "start the application".to_owned(),
-            reason: "its thread has ended".to_owned(),
-        })?;
+        let application = Application::start()
+            .map_err(|_| KernelError::command("start the application", &"its thread has ended"))?;
         Ok(Self {
             path: path.clone(),
             folder: options.folder.clone(),

@@ -1,7 +1,7 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
-use super::layout::{Discipline, VethEnd, VethPair};
-use fairwind_qdisc::{Htb, Tbf};
+use super::layout::{Discipline, UNLIMITED, VethEnd, VethPair};
+use fairwind_qdisc::{Htb, Tbf, tc};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
@@ -16,8 +16,6 @@ pub(super) const NEIGHBOURS: [IpAddr; 2] = [
 ];
 /// Bytes of an Ethernet header, which disciplines count and our links do not.
 const ETHERNET_HEADER: u32 = 14;
-/// Room for everything.
-const UNLIMITED: u32 = 1_000_000;
 /// Up to this late a packet may leave without its rate being missed.
 const LATENESS: Span = Span::from_micros(200);
 
@@ -72,28 +70,23 @@ pub(super) fn routes(device: &str, addresses: &[IpAddr]) -> String {
 fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
     match discipline {
         Discipline::None => String::new(),
-        &Discipline::Rate { rate: None, ref queue, overhead_bytes, .. } => {
-            let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
-            let text = queue_commands(device, "root", 0x10, queue);
-            text.replacen(
-                " handle 10: ",
-                &format!(" handle 10: stab overhead {overhead} linklayer ethernet "),
-                1,
-            )
-        }
-        &Discipline::Rate { rate: Some(rate), ref queue, overhead_bytes, .. } => {
-            let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
-            let rate = rate.as_bits_per_second();
+        &Discipline::Rate { rate, ref queue, overhead_bytes, .. } => {
             // Packets cost what they do on our links, in the rate as in a queue's bytes.
             let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
+            let table = format!("stab overhead {overhead} linklayer ethernet");
+            let Some(rate) = rate else {
+                let text = queue_commands(device, "root", queue);
+                return text.replacen(" handle 10: ", &format!(" handle 10: {table} "), 1);
+            };
+            let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
+            let rate = rate.as_bits_per_second();
             format!(
-                "tc qdisc replace dev {device} root handle 1: \
-                 stab overhead {overhead} linklayer ethernet htb default 1
+                "tc qdisc replace dev {device} root handle 1: {table} htb default 1
 tc class replace dev {device} parent 1: classid 1:1 \
                  htb rate {rate}bit burst {bucket} cburst {bucket} quantum {}
 {}",
                 mtu.get(),
-                queue_commands(device, "parent 1:1", 0x10, queue)
+                queue_commands(device, "parent 1:1", queue)
             )
         }
         &Discipline::Delay { delay, loss, .. } => {
@@ -119,118 +112,31 @@ pub(super) fn bucket(rate: BitRate, packet: ByteCount) -> u64 {
     rate.bytes_in(LATENESS).get().max(packet.get())
 }
 
-/// The commands that put `queue` below `parent` (`root`, `parent 1:1`) of `device`, with this handle; those of its
-/// children have the handles above.
-fn queue_commands(device: &str, parent: &str, handle: u32, queue: &Qdisc) -> String {
-    let mut tree = Tree { device, next_handle: handle, text: String::new() };
-    tree.put(parent, queue);
-    tree.text
+/// The commands that put `queue` below `parent` of `device`, with a handle that is above all of ours.
+fn queue_commands(device: &str, parent: &str, queue: &Qdisc) -> String {
+    tc::kernel_commands(queue, device, parent, 0x10).join("\n") + "\n"
 }
 
 /// What of `queue` the kernel does not support, for a sentence; none if it supports everything.
 pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     let own = match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } => None,
-        Qdisc::Tbf(tbf) if tbf.granularity.is_zero() => None,
-        Qdisc::Htb(htb) if htb.granularity.is_zero() => {
-            let has_filters = htb.classes.iter().any(|class| !class.filters.is_empty());
-            has_filters.then(|| "filters of htb's classes, which name groups of flows".to_owned())
-        }
-        Qdisc::Tbf(_) | Qdisc::Htb(_) => {
+        Qdisc::Tbf(Tbf { granularity, .. }) | Qdisc::Htb(Htb { granularity, .. })
+            if !granularity.is_zero() =>
+        {
             Some(format!("the granularity of {}, which the kernel's timers decide", queue.name()))
         }
-        other => Some(format!("{} and its parameters", other.name())),
+        Qdisc::Red(red) if red.gentle => Some("gentle of red".to_owned()),
+        _ => None,
     };
     own.or_else(|| queue.children().into_iter().find_map(unsupported))
-}
-
-/// `tc` commands for a tree of disciplines.
-struct Tree<'a> {
-    device: &'a str,
-    next_handle: u32,
-    text: String,
-}
-
-impl Tree<'_> {
-    fn put(&mut self, parent: &str, queue: &Qdisc) {
-        let handle = self.next_handle;
-        self.next_handle += 1;
-        let parameters = parameters(queue);
-        let device = self.device;
-        let _ = writeln!(
-            self.text,
-            "tc qdisc replace dev {device} {parent} handle {handle:x}: {parameters}"
-        );
-        match queue {
-            Qdisc::Tbf(Tbf { child: Some(child), .. }) => {
-                self.put(&format!("parent {handle:x}:1"), child);
-            }
-            Qdisc::Htb(htb) => self.put_classes(handle, htb),
-            _ => {}
-        }
-    }
-
-    fn put_classes(&mut self, handle: u32, htb: &Htb) {
-        let place = |index: Option<usize>| match index {
-            Some(index) => format!("{handle:x}:{:x}", index + 1),
-            None => format!("{handle:x}:"),
-        };
-        for (index, class) in htb.classes.iter().enumerate() {
-            let _ = writeln!(
-                self.text,
-                "tc class replace dev {} parent {} classid {} htb rate {}bit ceil {}bit burst {} \
-                 cburst {} prio {} quantum {}",
-                self.device,
-                place(class.parent),
-                place(Some(index)),
-                class.rate.as_bits_per_second(),
-                class.ceil.as_bits_per_second(),
-                class.burst_bytes,
-                class.ceil_burst_bytes,
-                class.priority,
-                class.quantum_bytes,
-            );
-            if let Some(child) = &class.child {
-                self.put(&format!("parent {}", place(Some(index))), child);
-            }
-        }
-    }
-}
-
-fn parameters(queue: &Qdisc) -> String {
-    match queue {
-        Qdisc::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
-        Qdisc::Pfifo { limit_packets } => format!("pfifo limit {limit_packets}"),
-        Qdisc::Bfifo { limit_bytes } => format!("bfifo limit {limit_bytes}"),
-        Qdisc::Tbf(tbf) => {
-            let peak = tbf.peak_rate.map(|rate| {
-                let mtu = tbf.mtu_bytes.unwrap_or(1500);
-                format!(" peakrate {}bit mtu {mtu}", rate.as_bits_per_second())
-            });
-            format!(
-                "tbf rate {}bit burst {} limit {}{}",
-                tbf.rate.as_bits_per_second(),
-                tbf.burst_bytes,
-                tbf.limit_bytes,
-                peak.unwrap_or_default()
-            )
-        }
-        Qdisc::Htb(htb) => {
-            let default = htb.default_class.map_or(0, |index| index + 1);
-            format!(
-                "htb default {default:x} r2q {} direct_qlen {}",
-                htb.rate_to_quantum, htb.direct_packets
-            )
-        }
-        other => unreachable!("{} was refused before", other.name()),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::Discipline;
-    use fairwind_qdisc::{Codel, Filter, HtbClass};
+    use crate::layout::for_kernel;
+    use fairwind_qdisc::{Codel, Drr, DrrClass, Filter, HtbClass, Prio, Red};
     use fairwind_scenario::Qdisc;
     use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
@@ -318,33 +224,94 @@ mod tests {
 
     #[test]
     fn tree_commands_have_unique_handles() {
-        let text = queue_commands("eth0", "root", 0x10, &Qdisc::Htb(htb()));
+        let text = queue_commands("eth0", "root", &Qdisc::Htb(htb()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines,
             [
                 "tc qdisc replace dev eth0 root handle 10: htb default 2 r2q 10 direct_qlen 1000",
-                "tc class replace dev eth0 parent 10: classid 10:1 htb rate 1000000bit ceil 2000000bit \
+                "tc class replace dev eth0 parent 10: classid 10:1 htb rate 1mbit ceil 2mbit \
                  burst 1600 cburst 1700 prio 3 quantum 1500",
-                "tc class replace dev eth0 parent 10:1 classid 10:2 htb rate 1000000bit ceil 2000000bit \
+                "tc class replace dev eth0 parent 10:1 classid 10:2 htb rate 1mbit ceil 2mbit \
                  burst 1600 cburst 1700 prio 3 quantum 1500",
-                "tc qdisc replace dev eth0 parent 10:2 handle 11: tbf rate 1000000bit burst 1520 limit 9000",
+                "tc qdisc replace dev eth0 parent 10:2 handle 11: tbf rate 1mbit burst 1520 limit 9000",
                 "tc qdisc replace dev eth0 parent 11:1 handle 12: pfifo limit 63",
             ]
         );
     }
 
     #[test]
-    fn nested_unsupported_discipline_is_named() {
+    fn nested_unsupported_parameter_is_named() {
         assert_eq!(unsupported(&Qdisc::Htb(htb())), None);
         let with = |change: fn(&mut Htb)| {
             let mut htb = htb();
             change(&mut htb);
             unsupported(&Qdisc::Htb(htb)).unwrap_or_default()
         };
-        assert!(with(|htb| htb.classes[1].filters = vec![Filter::default()]).contains("filters"));
         assert!(with(|htb| htb.granularity = Span::from_millis(1)).contains("granularity of htb"));
-        let codel = with(|htb| htb.classes[1].child = Some(Qdisc::Codel(Codel::default())));
-        assert!(codel.contains("codel"), "{codel}");
+        let gentle = with(|htb| {
+            let red = Red { gentle: true, ..Red::with_limit(60_000, htb.classes[0].rate) };
+            htb.classes[1].child = Some(Qdisc::Red(red));
+        });
+        assert!(gentle.contains("gentle of red"), "{gentle}");
+    }
+
+    #[test]
+    fn classless_disciplines_have_words_of_tc() {
+        assert_eq!(
+            queue_commands("eth0", "root", &Qdisc::Codel(Codel::default())),
+            "tc qdisc replace dev eth0 root handle 10: codel limit 1000 target 5ms interval 100ms noecn\n"
+        );
+    }
+
+    #[test]
+    fn rest_of_drr_has_the_last_filter() {
+        let class = |filters| DrrClass {
+            quantum_bytes: 1514,
+            filters,
+            child: Qdisc::Pfifo { limit_packets: 9 },
+        };
+        let port = Filter { destination_port: Some(60_000), ..Filter::default() };
+        let drr = Drr { classes: vec![class(Vec::new()), class(vec![port])] };
+        let text = queue_commands("eth0", "root", &for_kernel(&Qdisc::Drr(drr), &[]));
+        let filters: Vec<&str> = text.lines().filter(|line| line.contains("filter")).collect();
+        assert_eq!(
+            filters,
+            [
+                "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport 0xea60 0xffff flowid 10:1",
+                "tc filter add dev eth0 parent 10: protocol ipv6 prio 2 u32 match ip6 dport 0xea60 0xffff flowid 10:1",
+                "tc filter add dev eth0 parent 10: protocol all prio 3 matchall flowid 10:2",
+            ]
+        );
+    }
+
+    #[test]
+    fn peak_rate_has_a_second_bucket() {
+        let tbf = |peak_rate, mtu_bytes| {
+            let queue = Qdisc::Tbf(Tbf { peak_rate, mtu_bytes, child: None, ..tbf() });
+            queue_commands("eth0", "root", &for_kernel(&queue, &[]))
+        };
+        let peak = Some(BitRate::from_bits_per_second(2_000_000));
+        assert!(tbf(peak, None).ends_with("limit 9000 peakrate 2mbit mtu 1500\n"));
+        assert!(tbf(peak, Some(1514)).ends_with("limit 9000 peakrate 2mbit mtu 1514\n"));
+        assert!(tbf(None, Some(1514)).ends_with("limit 9000\n"));
+    }
+
+    #[test]
+    fn unlimited_queue_has_room_for_everything() {
+        let text = queue_commands("eth0", "root", &for_kernel(&Qdisc::Unlimited {}, &[]));
+        assert!(text.ends_with("handle 10: pfifo limit 1000000\n"), "{text}");
+    }
+
+    #[test]
+    fn bands_of_prio_stand_below_it() {
+        let text = queue_commands("eth0", "root", &Qdisc::Prio(Prio::default()));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "tc qdisc replace dev eth0 root handle 10: prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+        );
+        assert_eq!(lines[3], "tc qdisc replace dev eth0 parent 10:3 handle 13: pfifo limit 1000");
+        assert_eq!(lines.len(), 4);
     }
 }

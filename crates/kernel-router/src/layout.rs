@@ -6,8 +6,13 @@
 //! beside a router: a queue discipline that delayed packets in the router itself would count
 //! them as waiting there. Hosts have nothing but a plain veth to a namespace of ours.
 
-use fairwind_scenario::{Experiment, Link, NodeKind, Qdisc};
+use fairwind_assembly::FIRST_RECEIVER_PORT;
+use fairwind_qdisc::{Filter, Red};
+use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
+
+/// Room for everything, in packets.
+pub(super) const UNLIMITED: u32 = 1_000_000;
 
 /// Queue disciplines at an end of a veth, for outgoing packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +102,13 @@ impl Layout {
             }
         }
         let rates = links.map(|link| link.map_or(Discipline::None, rate_of));
+        let rates = rates.map(|rate| match rate {
+            Discipline::Rate { link, rate, queue, overhead_bytes } => {
+                let queue = for_kernel(&queue, &experiment.flows);
+                Discipline::Rate { link, rate, queue, overhead_bytes }
+            }
+            other => other,
+        });
         let delays = links.map(|link| link.map_or(Discipline::None, delay_of));
         if delays == [Discipline::None, Discipline::None] {
             self.join(ends, rates);
@@ -155,6 +167,69 @@ impl Layout {
     }
 }
 
+/// A queue with what the kernel needs beside: filters by group become filters by port, since each group has one at its
+/// receivers; the kernel drops what no filter of a drr takes, which with us is for the classes without filters; a second
+/// bucket belongs to a peak rate.
+pub(super) fn for_kernel(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
+    let mut queue = queue.clone();
+    let replace = |filters: &mut Vec<Filter>| {
+        *filters = filters.drain(..).flat_map(|filter| by_port(filter, groups)).collect();
+    };
+    match &mut queue {
+        Qdisc::Unlimited {} => queue = Qdisc::Pfifo { limit_packets: UNLIMITED },
+        Qdisc::Tbf(tbf) => {
+            tbf.mtu_bytes = tbf.peak_rate.map(|_| tbf.mtu_bytes.unwrap_or(1500));
+            if let Some(child) = &mut tbf.child {
+                **child = for_kernel(child, groups);
+            }
+        }
+        Qdisc::Red(Red { child: Some(child), .. }) => **child = for_kernel(child, groups),
+        Qdisc::Htb(htb) => {
+            for class in &mut htb.classes {
+                replace(&mut class.filters);
+                class.child = class.child.take().map(|child| for_kernel(&child, groups));
+            }
+        }
+        Qdisc::Drr(drr) => {
+            drr.classes.sort_by_key(|class| class.filters.is_empty());
+            for class in &mut drr.classes {
+                if class.filters.is_empty() {
+                    class.filters.push(Filter::default());
+                }
+                replace(&mut class.filters);
+                class.child = for_kernel(&class.child, groups);
+            }
+        }
+        Qdisc::Prio(prio) => {
+            let filters = prio.filters.drain(..);
+            let by_port = |(filter, band)| {
+                by_port(filter, groups).into_iter().map(move |filter| (filter, band))
+            };
+            prio.filters = filters.flat_map(by_port).collect();
+            for band in &mut prio.bands {
+                *band = for_kernel(band, groups);
+            }
+        }
+        _ => {}
+    }
+    queue
+}
+
+/// The filters that take together what `filter` takes.
+fn by_port(filter: Filter, groups: &[FlowGroup]) -> Vec<Filter> {
+    let Some(name) = &filter.group else { return vec![filter] };
+    let port = (FIRST_RECEIVER_PORT..).zip(groups).find(|(_, group)| group.name == *name);
+    let port = port.map(|(port, _)| port);
+    let is_possible = |named: Option<u16>| named.is_none() || named == port;
+    let forward = Filter { group: None, destination_port: port, ..filter.clone() };
+    let backward = Filter { group: None, source_port: port, ..filter.clone() };
+    [(forward, filter.destination_port), (backward, filter.source_port)]
+        .into_iter()
+        .filter(|(_, named)| port.is_some() && is_possible(*named))
+        .map(|(filter, _)| filter)
+        .collect()
+}
+
 fn rate_of((index, link): (usize, &Link)) -> Discipline {
     // Without a rate nothing ever waits in a queue that does not shape.
     if link.rate.is_none() && link.queue.is_fifo() {
@@ -177,7 +252,7 @@ fn delay_of((index, link): (usize, &Link)) -> Discipline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Discipline, Layout, LayoutNode};
+    use super::{Discipline, FIRST_RECEIVER_PORT, Filter, Layout, LayoutNode, Qdisc};
     use fairwind_scenario::{Document, Experiment};
 
     fn experiment(path: &str) -> Experiment {
@@ -225,6 +300,22 @@ mod tests {
             assert_eq!(ends.len(), 1);
             assert_eq!(ends[0].0.ends[ends[0].1].discipline, Discipline::None);
         }
+    }
+
+    #[test]
+    fn group_filters_become_ports_of_both_directions() {
+        let queue = "rtt = \"0 ms\"\nqueue = { discipline = \"prio\", bands = [{ limit = \"9 packets\" }, \
+                     { limit = \"9 packets\" }], filters = [{ match = { group = \"one\", dscp = 46 }, band = 1 }] }";
+        let layout = Layout::new(&experiment(queue));
+        let mut found = layout.disciplines().filter_map(|one| match one {
+            Discipline::Rate { queue: Qdisc::Prio(prio), .. } => Some(prio.filters.clone()),
+            _ => None,
+        });
+        let filter = Filter { dscp: Some(46), ..Filter::default() };
+        let port = Some(FIRST_RECEIVER_PORT);
+        let forward = Filter { destination_port: port, ..filter.clone() };
+        let backward = Filter { source_port: port, ..filter };
+        assert_eq!(found.next(), Some(vec![(forward, 1), (backward, 1)]));
     }
 
     #[test]

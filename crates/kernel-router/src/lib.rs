@@ -2,7 +2,8 @@
 //! delay and loss.
 //!
 //! It is the reference for our own router: same hosts, same observations, same tables. BPF programs at the tracepoints of
-//! devices and queues report the packets.
+//! devices and queues report the packets. Where there are none, or a queue does more than drop at its tail, packet
+//! sockets do.
 //!
 //! Differences from our links:
 //!
@@ -18,6 +19,7 @@
 //! | `commands` | commands of `ip` and `tc` |
 //! | `path` | the network at work, in its namespaces |
 //! | `observer` | observations of packets, and counts of missed ones |
+//! | `sockets`, `ledger` | packets seen by packet sockets, and what that says about queues |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -26,12 +28,14 @@
 
 mod commands;
 mod layout;
+mod ledger;
 mod observer;
 mod path;
 mod requirements;
+mod sockets;
 
 pub use observer::{PathObserver, PathObserverParts};
-pub use path::{KernelPath, KernelPlan};
+pub use path::{KernelPath, KernelPlan, PathWatch};
 pub use requirements::differences;
 
 use fairwind_bpf::BpfError;
@@ -46,13 +50,13 @@ pub enum KernelRouterError {
     #[error("{}", self.sentence())]
     Missing {
         /// The part.
-        part: &'static str,
+        part: String,
         /// Its purpose.
         purpose: &'static str,
         /// The module that it comes with.
-        module: &'static str,
+        module: String,
         /// Its name in the kernel configuration.
-        option: &'static str,
+        option: String,
         /// An alternative for the scenario, with a comma before it; or nothing.
         instead: &'static str,
     },
@@ -89,7 +93,7 @@ impl KernelRouterError {
             ),
             Self::Unsupported { what } => (
                 format!("the kernel path does not support {what}"),
-                format!("use pfifo, bfifo, tbf or htb there; or {OURS}"),
+                format!("leave that out; or {OURS}"),
             ),
             Self::Bpf(error) => (
                 format!("watching queues needs eBPF programs, which are not available: {error}"),

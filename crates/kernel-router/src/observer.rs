@@ -6,28 +6,30 @@
 //! the counters are read hide as many missing ones; the count of missing events is never too high.
 
 use super::KernelRouterError;
-use super::path::{KernelPath, WatchPoint};
+use super::ledger::QueueEvent;
+use super::path::{KernelPath, PathWatch, WatchPoint};
+use super::sockets::PathEvent;
 use fairwind_assembly::{QueueMap, Sink as _};
-use fairwind_bpf::{PacketEvent, PacketEventKind, PacketWatch};
+use fairwind_bpf::{PacketEvent, PacketEventKind};
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
-use fairwind_measure::{DropReason, Dropped, Lateness, Observation, QueueId};
+use fairwind_measure::{DropReason, Dropped, Lateness, Observation};
 use fairwind_network::LinkId;
-use fairwind_recorder::{MeasuredPacket, ObservationPoint, ObservationWriter};
+use fairwind_recorder::{ObservationPoint, ObservationWriter};
 use fairwind_router::{FlowTable, RouterControl};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// How long the watch waits where little happens.
 const GLANCE: Duration = Duration::from_millis(5);
+/// The longest that it waits.
+const LONGEST_GLANCE: Span = Span::from_millis(100);
 
 /// Parts of a [`PathObserver`].
 pub struct PathObserverParts {
-    /// The programs at the interfaces.
-    pub watch: PacketWatch,
-    /// Kinds of the watched places.
-    pub points: Vec<WatchPoint>,
+    /// What reports the packets.
+    pub watch: PathWatch,
     /// Which queue is on which link.
     pub queues: QueueMap,
     /// Bytes that each packet costs beyond itself, by link.
@@ -44,7 +46,8 @@ pub struct PathObserverParts {
 
 /// Reports packet events of the kernel.
 pub struct PathObserver {
-    watch: PacketWatch,
+    watch: PathWatch,
+    flows: FlowTable,
     translator: EventTranslator,
     control: RouterControl,
     path: KernelPath,
@@ -52,10 +55,8 @@ pub struct PathObserver {
 
 /// All but the watch itself.
 struct EventTranslator {
-    points: Vec<WatchPoint>,
     queues: QueueMap,
     overhead_bytes: Vec<u32>,
-    flows: FlowTable,
     observations: ObservationWriter,
     lateness: Lateness,
     /// When a packet was put into a queue, by place and packet.
@@ -72,16 +73,14 @@ impl PathObserver {
     ) -> Result<Self, KernelRouterError> {
         let tally = PacketCount::begin(&parts.path)?;
         let translator = EventTranslator {
-            points: parts.points,
             queues: parts.queues,
             overhead_bytes: parts.overhead_bytes,
-            flows: parts.flows,
             observations: parts.observations,
             lateness: parts.lateness,
             waiting: HashMap::new(),
             tally,
         };
-        Ok(Self { watch: parts.watch, translator, control, path: parts.path })
+        Ok(Self { watch: parts.watch, flows: parts.flows, translator, control, path: parts.path })
     }
 
     /// Reports events until it is stopped; returns how many packets there were.
@@ -91,127 +90,149 @@ impl PathObserver {
         result?;
         let mut lateness = self.translator.lateness;
         // A full ring is one of the reasons why packets are missing in the tally.
-        lateness.events_missed += self.watch.missed().max(self.translator.tally.missing());
+        let missed = match &mut self.watch {
+            PathWatch::Programs(watch, _) => watch.missed(),
+            PathWatch::Sockets(watch) => watch.missed(),
+        };
+        lateness.events_missed += missed.max(self.translator.tally.missing());
         Ok(lateness)
     }
 
     fn translate_all(&mut self) -> Result<(), KernelRouterError> {
-        let Self { watch, translator, control, path } = self;
+        let Self { watch, flows, translator, control, path } = self;
+        // Who reports seldom need not look often; but what packet sockets have seen has to fit in their memory.
+        let glance = translator.observations.interval().min(LONGEST_GLANCE);
         while !control.is_stopped() {
-            let until = watch.read(GLANCE, |at, event| translator.on_event(control, at, &event))?;
+            let until = match watch {
+                PathWatch::Programs(watch, points) => watch.read(GLANCE, |at, event| {
+                    translator.on_event(control, at, (points, flows), &event);
+                })?,
+                PathWatch::Sockets(watch) => watch.read(glance, flows, |at, event| {
+                    translator.on_path_event(control, at, event);
+                })?,
+            };
             translator.observations.advance(control.time_of(until));
         }
         translator.tally.end(path, linux::monotonic)?;
-        watch.finish(|at, event| translator.on_event(control, at, &event))?;
+        match watch {
+            PathWatch::Programs(watch, points) => {
+                watch.finish(|at, event| {
+                    translator.on_event(control, at, (points, flows), &event);
+                })?;
+            }
+            PathWatch::Sockets(watch) => {
+                watch.finish(flows, |at, event| translator.on_path_event(control, at, event))?;
+            }
+        }
         Ok(())
     }
 }
 
 impl EventTranslator {
-    fn on_event(&mut self, control: &RouterControl, clock: Instant, event: &PacketEvent) {
-        let Some(spot) = self.points.get(event.place).copied() else { return };
-        if matches!(spot, WatchPoint::Host(_)) {
-            self.tally.on_packet(clock);
-        }
-        let at = control.time_of(clock);
-        let (measured, wire_bytes) = self.flows.identify(event.head()).unzip();
-        let wire_bytes = wire_bytes.unwrap_or(0);
-        match (spot, measured) {
-            (WatchPoint::Host(_), measured) => {
-                self.at_border(at, event, measured.as_ref(), wire_bytes);
-            }
-            (WatchPoint::Queue(link) | WatchPoint::Loss(link), Some(measured)) => {
-                self.at_queue(at, event, link, &measured, wire_bytes);
-            }
-            (_, None) => {}
-        }
-    }
-
-    fn at_border(
+    fn on_event(
         &mut self,
-        at: Instant,
+        control: &RouterControl,
+        clock: Instant,
+        (points, flows): (&[WatchPoint], &FlowTable),
         event: &PacketEvent,
-        measured: Option<&MeasuredPacket>,
-        wire_bytes: u32,
     ) {
-        let point = match event.kind {
-            PacketEventKind::Arrives => ObservationPoint::Departure,
-            PacketEventKind::Leaves => ObservationPoint::Arrival,
-            _ => return,
+        let Some(spot) = points.get(event.place).copied() else { return };
+        let (measured, wire_bytes) = flows.identify(event.head()).unzip();
+        let (measured, wire_bytes) = (measured.as_ref(), wire_bytes.unwrap_or(0));
+        let (link, reason) = match spot {
+            WatchPoint::Host => {
+                let point = match event.kind {
+                    PacketEventKind::Arrives => ObservationPoint::Departure,
+                    PacketEventKind::Leaves => ObservationPoint::Arrival,
+                    _ => return,
+                };
+                let head = event.head();
+                let event = PathEvent::Border { point, measured, wire_bytes, head };
+                return self.on_path_event(control, clock, event);
+            }
+            WatchPoint::Queue(link) => (link, DropReason::QueueFull),
+            WatchPoint::Loss(link) => (link, DropReason::LinkLoss),
         };
-        if point == ObservationPoint::Departure {
-            self.lateness.packets.taken += 1;
-            self.lateness.packets.unmeasured += u64::from(measured.is_none());
-        }
-        if let Some(measured) = measured {
-            let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(event.head().len());
-            let bytes = &event.head()[..there];
-            self.observations.on_packet(at, point, measured, wire_bytes, bytes);
-        }
-    }
-
-    fn at_queue(
-        &mut self,
-        at: Instant,
-        event: &PacketEvent,
-        link: LinkId,
-        measured: &MeasuredPacket,
-        wire_bytes: u32,
-    ) {
-        let Some(queue) = self.queues.of(link) else { return };
+        let Some(measured) = measured else { return };
+        let at = control.time_of(clock);
         let key = (event.place, event.packet);
-        let observation = match event.kind {
+        let (event, backlog) = match event.kind {
             PacketEventKind::Enqueued => {
                 self.waiting.insert(key, at);
-                self.enqueued(queue, event, link, measured, wire_bytes)
+                (QueueEvent::Accepted, Some(self.backlog_before(event, link, wire_bytes)))
             }
             PacketEventKind::Dequeued => {
                 // Packets that were queued before the watch began belong to no flow.
                 let Some(since) = self.waiting.remove(&key) else { return };
-                let sojourn = at.saturating_since(since);
-                Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
+                let waited = at.saturating_since(since);
+                (QueueEvent::Left { waited, is_marked: false }, None)
             }
-            PacketEventKind::Dropped => Observation::Dropped(Dropped {
-                flow: measured.flow,
-                direction: measured.direction,
-                queue,
-                payload_bytes: measured.segment.payload_bytes,
-                wire_bytes,
-                reason: self.reason_at(event.place),
-                waited: None,
-                backlog: None,
-            }),
+            PacketEventKind::Dropped => (QueueEvent::Refused, None),
             PacketEventKind::Leaves | PacketEventKind::Arrives => return,
         };
-        self.observations.observe(at, observation);
+        let event = PathEvent::Queue { link, event, measured, wire_bytes, backlog, reason };
+        self.on_path_event(control, clock, event);
     }
 
-    fn enqueued(
-        &self,
-        queue: QueueId,
-        event: &PacketEvent,
-        link: LinkId,
-        measured: &MeasuredPacket,
-        wire_bytes: u32,
-    ) -> Observation<'static> {
-        let backlog_packets = event.backlog_packets.saturating_sub(1);
+    /// Packets and bytes that waited before a packet was put into the queue.
+    fn backlog_before(&self, event: &PacketEvent, link: LinkId, wire_bytes: u32) -> (u32, u32) {
+        let packets = event.backlog_packets.saturating_sub(1);
         // The kernel counts what packets cost, and this one already.
         let overhead = self.overhead_bytes.get(link.index()).copied().unwrap_or(0);
         let costs = event.backlog_bytes.saturating_sub(wire_bytes + overhead);
-        let backlog_bytes = costs.saturating_sub(overhead.saturating_mul(backlog_packets));
-        Observation::Enqueued {
-            queue,
-            flow: measured.flow,
-            wire_bytes,
-            backlog_packets,
-            backlog_bytes,
-        }
+        (packets, costs.saturating_sub(overhead.saturating_mul(packets)))
     }
 
-    fn reason_at(&self, place: usize) -> DropReason {
-        match self.points.get(place) {
-            Some(WatchPoint::Loss(_)) => DropReason::LinkLoss,
-            _ => DropReason::QueueFull,
+    /// An event that packet sockets have seen, or programs.
+    fn on_path_event(&mut self, control: &RouterControl, clock: Instant, event: PathEvent<'_>) {
+        let at = control.time_of(clock);
+        match event {
+            PathEvent::Border { point, measured, wire_bytes, head } => {
+                self.tally.on_packet(clock);
+                if point == ObservationPoint::Departure {
+                    self.lateness.packets.taken += 1;
+                    self.lateness.packets.unmeasured += u64::from(measured.is_none());
+                }
+                if let Some(measured) = measured {
+                    let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(head.len());
+                    self.observations.on_packet(at, point, measured, wire_bytes, &head[..there]);
+                }
+            }
+            PathEvent::Queue { link, event, measured, wire_bytes, backlog, reason } => {
+                let Some(queue) = self.queues.of(link) else { return };
+                let flow = measured.flow;
+                if let QueueEvent::Left { is_marked: true, .. } = event {
+                    self.observations.observe(at, Observation::Marked { queue, flow, wire_bytes });
+                }
+                let drop = |waited| {
+                    Observation::Dropped(Dropped {
+                        flow,
+                        direction: measured.direction,
+                        queue,
+                        payload_bytes: measured.segment.payload_bytes,
+                        wire_bytes,
+                        reason,
+                        waited,
+                        backlog,
+                    })
+                };
+                let (backlog_packets, backlog_bytes) = backlog.unwrap_or_default();
+                let observation = match event {
+                    QueueEvent::Accepted => Observation::Enqueued {
+                        queue,
+                        flow,
+                        wire_bytes,
+                        backlog_packets,
+                        backlog_bytes,
+                    },
+                    QueueEvent::Left { waited, .. } => {
+                        Observation::Dequeued { queue, flow, wire_bytes, sojourn: waited }
+                    }
+                    QueueEvent::Refused => drop(None),
+                    QueueEvent::Dropped { waited } => drop(Some(waited)),
+                };
+                self.observations.observe(at, observation);
+            }
         }
     }
 }

@@ -1,24 +1,32 @@
 //! Running network of an experiment, in namespaces that live as long as their descriptors are open.
 
 use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
+use super::sockets::{SocketPoint, SocketWatch, WatchedNamespace};
 use super::{KernelRouterError, commands, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
+use fairwind_kernel_settings::Note;
 use fairwind_linux as linux;
-use fairwind_linux::{KernelError, RunName, shell_checked as shell};
+use fairwind_linux::{HeldNamespace, KernelError, RunName, shell_checked as shell};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
-use fairwind_units::ByteCount;
-use std::fs::File;
+use fairwind_units::{ByteCount, Ratio};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+
+/// What reports packets on their way.
+pub enum PathWatch {
+    /// Programs at tracepoints, and the places that they are for.
+    Programs(PacketWatch, Vec<WatchPoint>),
+    /// Packet sockets.
+    Sockets(SocketWatch),
+}
 
 /// Role of a device for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchPoint {
     /// The veth of a host: what arrives there, the host has sent, and what leaves there reaches it.
-    Host(NodeId),
+    Host,
     /// The queue of a link.
     Queue(LinkId),
     /// Where a link loses packets.
@@ -36,12 +44,21 @@ impl KernelPlan {
     /// Whether the running kernel has all the parts that `experiment` needs.
     ///
     /// # Errors
-    /// The first part that it lacks; that packets cannot be watched; that this needs root.
+    /// The first part that it lacks; that this needs root.
     pub fn new(experiment: &Experiment) -> Result<Self, KernelRouterError> {
         let layout = Layout::new(experiment);
         requirements::check(&layout)?;
-        fairwind_bpf::availability()?;
         Ok(Self { layout, mtu: experiment.network.mtu })
+    }
+
+    /// How packets are watched, where that leaves something open.
+    pub fn watching(&self) -> Option<Note> {
+        (!requirements::are_programs_enough(&self.layout)).then(|| Note {
+            key: "path.router".to_owned(),
+            text: "packet sockets watch the queues: that a packet was dropped is known when the next one of its flow \
+                   leaves, and its instant is that of its arrival or of that departure"
+                .to_owned(),
+        })
     }
 
     /// Makes the namespaces in the middle, named after the run, and the veths between them.
@@ -49,7 +66,7 @@ impl KernelPlan {
         let make = |place: &LayoutNode| match place {
             LayoutNode::Host { .. } => Ok(None),
             LayoutNode::Middle { name } => {
-                Namespace::make(&run.of(name), commands::FORWARDING).map(Some)
+                HeldNamespace::make(&run.of(name), commands::FORWARDING).map(Some)
             }
         };
         let middles = self.layout.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
@@ -70,11 +87,11 @@ pub struct KernelPath {
     layout: Layout,
     mtu: ByteCount,
     /// By place; `None` for hosts.
-    middles: Vec<Option<Namespace>>,
+    middles: Vec<Option<HeldNamespace>>,
 }
 
 impl KernelPath {
-    fn middle_of(&self, end: &VethEnd) -> Option<&Namespace> {
+    fn middle_of(&self, end: &VethEnd) -> Option<&HeldNamespace> {
         self.middles[end.place].as_ref()
     }
 
@@ -122,119 +139,117 @@ impl KernelPath {
         Ok(())
     }
 
-    /// Watches hosts and queues, when the network is up.
-    pub fn watch(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
+    /// Watches hosts and queues, when the network is up; `addresses` are those of the hosts.
+    pub fn watch(
+        &self,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<PathWatch, KernelRouterError> {
+        if requirements::are_programs_enough(&self.layout) {
+            let (watch, points) = self.watch_by_programs()?;
+            Ok(PathWatch::Programs(watch, points))
+        } else {
+            Ok(PathWatch::Sockets(self.watch_by_sockets(addresses)?))
+        }
+    }
+
+    /// Ends of veths in the middle that somebody has to watch.
+    fn watched(&self) -> impl Iterator<Item = (&HeldNamespace, &VethEnd, WatchPoint)> {
+        let veths = self.layout.veths.iter().map(|veth| &veth.ends);
+        veths.flat_map(|[near, far]| [(near, far), (far, near)]).filter_map(|(end, far)| {
+            let point = match (&self.layout.places[far.place], &end.discipline) {
+                (LayoutNode::Host { .. }, _) => WatchPoint::Host,
+                (_, Discipline::Rate { link, .. }) => WatchPoint::Queue(LinkId::from_index(*link)),
+                (_, Discipline::Delay { link, .. }) => WatchPoint::Loss(LinkId::from_index(*link)),
+                (LayoutNode::Middle { .. }, Discipline::None) => return None,
+            };
+            Some((self.middle_of(end)?, end, point))
+        })
+    }
+
+    fn watch_by_programs(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
         let mut places = Vec::new();
         let mut points = Vec::new();
-        for veth in &self.layout.veths {
-            for (side, end) in veth.ends.iter().enumerate() {
-                let Some(middle) = self.middle_of(end) else { continue };
-                let far = &self.layout.places[veth.ends[1 - side].place];
-                let (spot, watched) = match (far, &end.discipline) {
-                    (LayoutNode::Host { node }, _) => {
-                        (WatchPoint::Host(NodeId::from_index(*node)), WatchedEvents::Border)
-                    }
-                    (_, Discipline::Rate { link, .. }) => {
-                        (WatchPoint::Queue(LinkId::from_index(*link)), WatchedEvents::Queue)
-                    }
-                    (_, Discipline::Delay { link, .. }) => {
-                        (WatchPoint::Loss(LinkId::from_index(*link)), WatchedEvents::Drops)
-                    }
-                    (LayoutNode::Middle { .. }, Discipline::None) => continue,
-                };
-                let interface = middle.inside(|| index_of(&end.device))?;
-                places.push(WatchedInterface { namespace: middle.inode, interface, watched });
-                points.push(spot);
-            }
+        for (middle, end, point) in self.watched() {
+            let watched = match point {
+                WatchPoint::Host => WatchedEvents::Border,
+                WatchPoint::Queue(_) => WatchedEvents::Queue,
+                WatchPoint::Loss(_) => WatchedEvents::Drops,
+            };
+            let interface = middle.inside(|| index_of(&end.device))?;
+            places.push(WatchedInterface { namespace: middle.inode, interface, watched });
+            points.push(point);
         }
         Ok((PacketWatch::new(&places)?, points))
     }
 
-    /// Packets that have passed the hosts' veths in both directions, by their device counters.
-    pub(super) fn passed(&self) -> Result<u64, KernelError> {
-        let mut packets = 0;
-        for veth in &self.layout.veths {
-            for (side, end) in veth.ends.iter().enumerate() {
-                let far = &self.layout.places[veth.ends[1 - side].place];
-                if let (Some(middle), LayoutNode::Host { .. }) = (self.middle_of(end), far) {
-                    packets += middle.inside(|| packets_of(&end.device))?;
+    fn watch_by_sockets(
+        &self,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<SocketWatch, KernelError> {
+        let mut devices: BTreeMap<usize, BTreeMap<u32, SocketPoint>> = BTreeMap::new();
+        for (middle, end, point) in self.watched() {
+            let point = match (point, &end.discipline) {
+                (WatchPoint::Host, _) => SocketPoint::Host,
+                (WatchPoint::Queue(link), Discipline::Rate { queue, .. }) => {
+                    SocketPoint::queue(link, queue)
                 }
+                (WatchPoint::Loss(link), Discipline::Delay { loss, .. })
+                    if *loss != Ratio::ZERO =>
+                {
+                    SocketPoint::losses(link)
+                }
+                _ => continue,
+            };
+            let interface = middle.inside(|| index_of(&end.device))?;
+            devices.entry(end.place).or_default().insert(interface, point);
+        }
+        let mut watched = Vec::new();
+        for (place, devices) in devices {
+            let Some(middle) = &self.middles[place] else { continue };
+            let ways = middle.inside(|| self.ways_from(place, addresses))?;
+            watched.push((middle, WatchedNamespace { devices, ways }));
+        }
+        SocketWatch::new(watched)
+    }
+
+    /// The devices of a namespace, which is that of this thread, that lead to the hosts with these addresses.
+    fn ways_from(
+        &self,
+        place: usize,
+        addresses: &[(NodeId, Vec<IpAddr>)],
+    ) -> Result<HashMap<IpAddr, u32>, KernelError> {
+        let mut ways = HashMap::new();
+        for (node, addresses) in addresses {
+            if let Some(way) = self.layout.ways_to(node.index())[place] {
+                let device = index_of(&way.device)?;
+                ways.extend(addresses.iter().map(|address| (*address, device)));
             }
         }
-        Ok(packets)
+        Ok(ways)
+    }
+
+    /// Packets that have passed the hosts' veths in both directions, by their device counters.
+    pub(super) fn passed(&self) -> Result<u64, KernelError> {
+        let hosts = self.watched().filter(|(_, _, point)| *point == WatchPoint::Host);
+        hosts.map(|(middle, end, _)| middle.inside(|| packets_of(&end.device))).sum()
     }
 }
 
 fn packets_of(device: &str) -> Result<u64, KernelError> {
     const COUNTERS: &str = "/proc/thread-self/net/dev";
-    let failed = |reason| KernelError::Command { command: format!("read {COUNTERS}"), reason };
-    let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
-    let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
-    packets_in(&text, device).ok_or_else(gone)
+    let command = format!("read {COUNTERS}");
+    let text = std::fs::read_to_string(COUNTERS);
+    let text = text.map_err(|error| KernelError::command(&command, &error))?;
+    packets_in(&text, device).ok_or_else(|| gone(command, device))
 }
 
 fn index_of(device: &str) -> Result<u32, KernelError> {
-    linux::interface_index(device).ok_or_else(|| KernelError::Command {
-        command: format!("look for the device {device}"),
-        reason: "it is gone; the process of its host may have ended".to_owned(),
-    })
+    linux::interface_index(device).ok_or_else(|| gone("look for a device", device))
 }
 
-/// A network namespace.
-#[derive(Debug)]
-pub(super) struct Namespace {
-    descriptor: OwnedFd,
-    /// Its name for `ip netns exec`.
-    _name: Option<linux::NamespaceName>,
-    /// Its inode, which identifies it in eBPF programs.
-    pub(super) inode: u32,
-}
-
-impl Namespace {
-    /// Makes one of this name, and runs `text` in it.
-    pub(super) fn make(name: &str, text: &str) -> Result<Self, KernelError> {
-        in_a_thread(|| {
-            linux::enter_new_network()?;
-            let unnamed = |reason| KernelError::Command {
-                command: format!("ip netns attach {name}"),
-                reason,
-            };
-            let given = linux::NamespaceName::give(name).map_err(unnamed)?;
-            linux::shell_checked(text)?;
-            let failed = |error: std::io::Error| KernelError::Command {
-                command: "open /proc/thread-self/ns/net".to_owned(),
-                reason: error.to_string(),
-            };
-            let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
-            let inode = file.metadata().map_err(failed)?.ino();
-            let inode = u32::try_from(inode).unwrap_or(0);
-            Ok(Self { descriptor: file.into(), _name: given, inode })
-        })
-    }
-
-    /// Where other processes find it.
-    pub(super) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
-    }
-
-    /// Lets something happen in it.
-    pub(super) fn inside<T: Send>(
-        &self,
-        happening: impl FnOnce() -> Result<T, KernelError> + Send,
-    ) -> Result<T, KernelError> {
-        in_a_thread(|| {
-            linux::enter_network(&self.descriptor)?;
-            happening()
-        })
-    }
-}
-
-/// A thread's namespace changes for good, so it is one for the purpose.
-fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(happening);
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+fn gone(command: impl Into<String>, device: &str) -> KernelError {
+    let reason = format!("{device} is not there; the process of its host may have ended");
+    KernelError::command(command, &reason)
 }
 
 /// Packets that a device has received and sent, from `/proc/net/dev`; `None` if it is not listed.

@@ -11,62 +11,77 @@ use fairwind_units::ByteCount;
 use std::collections::BTreeMap;
 
 /// A part of the kernel.
-struct KernelFeature {
-    name: &'static str,
-    purpose: &'static str,
-    module: &'static str,
-    option: &'static str,
-    instead: &'static str,
-    /// A command that succeeds where the kernel has it, on the device `trial`.
-    trial: &'static str,
+#[derive(Clone, Copy)]
+enum KernelFeature {
+    /// Pairs of virtual devices.
+    Ethernet,
+    /// A queue discipline of this name.
+    Discipline(&'static str),
 }
 
-const ETHERNET: KernelFeature = KernelFeature {
-    name: "virtual Ethernet (veth)",
-    purpose: "joins namespaces",
-    module: "veth",
-    option: "CONFIG_VETH",
-    instead: "",
-    trial: "true",
-};
-const RATE: KernelFeature = KernelFeature {
-    name: "queue discipline htb",
-    purpose: "gives a link its rate",
-    module: "sch_htb",
-    option: "CONFIG_NET_SCH_HTB",
-    instead: "",
-    trial: "tc qdisc add dev trial root handle 1: htb default 1",
-};
-const PACKETS: KernelFeature = KernelFeature {
-    name: "queue discipline pfifo",
-    purpose: "limits a queue in packets",
-    module: "sch_fifo",
-    option: "CONFIG_NET_SCH_FIFO",
-    instead: "",
-    trial: "tc qdisc add dev trial root handle 1: pfifo limit 9",
-};
-const BYTES: KernelFeature = KernelFeature {
-    name: "queue discipline bfifo",
-    trial: "tc qdisc add dev trial root handle 1: bfifo limit 9000",
-    purpose: "limits a queue in bytes",
-    ..PACKETS
-};
-const DELAY: KernelFeature = KernelFeature {
-    name: "queue discipline netem",
-    purpose: "delays and loses packets",
-    module: "sch_netem",
-    option: "CONFIG_NET_SCH_NETEM",
-    instead: ", or have rtt = \"0 ms\" and no loss",
-    trial: "tc qdisc add dev trial root handle 1: netem delay 1ms",
-};
-const BUCKET: KernelFeature = KernelFeature {
-    name: "queue discipline tbf",
-    purpose: "shapes to a rate",
-    module: "sch_tbf",
-    option: "CONFIG_NET_SCH_TBF",
-    instead: "",
-    trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
-};
+/// Queue disciplines: what each is for, and parameters with which one can be tried.
+const DISCIPLINES: [(&str, &str, &str); 16] = [
+    ("htb", "gives a link its rate", "default 1"),
+    ("pfifo", "limits a queue in packets", "limit 9"),
+    ("bfifo", "limits a queue in bytes", "limit 9000"),
+    ("netem", "delays and loses packets", "delay 1ms"),
+    ("tbf", "shapes to a rate", "rate 1mbit burst 1600 limit 9000"),
+    ("red", "drops early", "limit 60000 min 5000 max 15000 avpkt 1000 burst 9"),
+    ("choke", "drops flows that do not respond", "limit 100 bandwidth 1mbit"),
+    ("codel", "limits the waiting time", ""),
+    ("pie", "limits the waiting time", ""),
+    ("dualpi2", "limits the waiting time of two queues", ""),
+    ("sfq", "serves flows in turn", ""),
+    ("fq_codel", "serves flows in turn", ""),
+    ("fq_pie", "serves flows in turn", ""),
+    ("cake", "serves flows in turn", ""),
+    ("drr", "serves classes in turn", ""),
+    ("prio", "serves bands in order", ""),
+];
+
+impl KernelFeature {
+    fn description(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ethernet => ("joins namespaces", ""),
+            Self::Discipline(name) => {
+                let known = DISCIPLINES.iter().find(|(known, ..)| *known == name);
+                known.map_or(("holds packets", ""), |(_, purpose, trial)| (*purpose, *trial))
+            }
+        }
+    }
+
+    /// A command that succeeds where the kernel has it, on the device `trial`.
+    fn trial(self) -> String {
+        match self {
+            Self::Ethernet => "true".to_owned(),
+            Self::Discipline(name) => {
+                let (_, parameters) = self.description();
+                format!("tc qdisc add dev trial root handle 1: {name} {parameters}")
+            }
+        }
+    }
+
+    fn missing(self) -> KernelRouterError {
+        let (purpose, _) = self.description();
+        let (part, module, option) = match self {
+            Self::Ethernet => {
+                ("virtual Ethernet (veth)".to_owned(), "veth".to_owned(), "VETH".to_owned())
+            }
+            Self::Discipline(name) => {
+                let file = if matches!(name, "pfifo" | "bfifo") { "fifo" } else { name };
+                let option = format!("NET_SCH_{}", file.to_uppercase());
+                (format!("queue discipline {name}"), format!("sch_{file}"), option)
+            }
+        };
+        let instead = match self {
+            Self::Discipline("netem") => ", or have rtt = \"0 ms\" and no loss",
+            _ => "",
+        };
+        let option = format!("CONFIG_{option}");
+        KernelRouterError::Missing { part, purpose, module, option, instead }
+    }
+}
+
 /// Refuses unsupported queues, and tries every needed part in a temporary namespace.
 pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     let mut queues = layout.disciplines().filter_map(|discipline| match discipline {
@@ -76,63 +91,61 @@ pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     if let Some(what) = queues.find_map(commands::unsupported) {
         return Err(KernelRouterError::Unsupported { what });
     }
-    let needed: Vec<_> =
-        std::iter::once(&ETHERNET).chain(layout.disciplines().flat_map(parts_of)).collect();
-    std::thread::scope(|scope| {
-        let trial = scope.spawn(|| {
-            linux::enter_new_network()?;
-            needed.iter().try_for_each(|part| try_out(part))
-        });
-        trial.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let mut needed = vec![KernelFeature::Ethernet];
+    for discipline in layout.disciplines() {
+        match discipline {
+            Discipline::None => {}
+            Discipline::Delay { .. } => needed.push(KernelFeature::Discipline("netem")),
+            Discipline::Rate { rate, queue, .. } => {
+                needed.extend(rate.map(|_| KernelFeature::Discipline("htb")));
+                collect(queue, &mut needed);
+            }
+        }
+    }
+    linux::in_a_thread(|| {
+        linux::enter_new_network()?;
+        needed.iter().try_for_each(|part| try_out(*part))
     })
 }
 
-fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
-    match discipline {
-        Discipline::None => Vec::new(),
-        Discipline::Delay { .. } => vec![&DELAY],
-        Discipline::Rate { rate, queue, .. } => {
-            let mut parts: Vec<_> = rate.iter().map(|_| &RATE).collect();
-            collect(queue, &mut parts);
-            parts
-        }
-    }
+/// Whether programs at tracepoints see all that the queues of this network do, and can be loaded. They see no marks, and
+/// not why a packet was dropped.
+pub(super) fn are_programs_enough(layout: &Layout) -> bool {
+    let is_tail_drop = |discipline: &Discipline| match discipline {
+        Discipline::Rate { queue, .. } => drops_at_tail(queue),
+        Discipline::None | Discipline::Delay { .. } => true,
+    };
+    layout.disciplines().all(is_tail_drop) && fairwind_bpf::availability().is_ok()
+}
+
+fn drops_at_tail(queue: &Qdisc) -> bool {
+    let own = queue.is_fifo() || matches!(queue, Qdisc::Tbf(_) | Qdisc::Htb(_));
+    own && queue.children().into_iter().all(drops_at_tail)
 }
 
 /// Kernel features that `queue` and all below it need; unsupported queues were refused before.
-fn collect(queue: &Qdisc, parts: &mut Vec<&'static KernelFeature>) {
-    parts.extend(match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => Some(&PACKETS),
-        Qdisc::Bfifo { .. } => Some(&BYTES),
-        Qdisc::Htb(_) => Some(&RATE),
-        Qdisc::Tbf(_) => Some(&BUCKET),
-        _ => None,
-    });
+fn collect(queue: &Qdisc, parts: &mut Vec<KernelFeature>) {
+    parts.push(KernelFeature::Discipline(queue.name()));
     queue.children().into_iter().for_each(|child| collect(child, parts));
 }
 
-fn try_out(part: &KernelFeature) -> Result<(), KernelRouterError> {
+fn try_out(part: KernelFeature) -> Result<(), KernelRouterError> {
+    let trial = part.trial();
     let text = format!(
         "set -e\nip link show trial >/dev/null 2>&1 || ip link add trial type veth peer name other\n\
-         {}\ntc qdisc del dev trial root 2>/dev/null || true",
-        part.trial
+         {trial}\ntc qdisc del dev trial root 2>/dev/null || true"
     );
-    let output = linux::shell(&text, None).map_err(|error| KernelError::Command {
-        command: part.trial.to_owned(),
-        reason: error.to_string(),
-    })?;
+    let failed = |reason: String| KernelError::Command { command: trial.clone(), reason };
+    let output = linux::shell(&text, None).map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("not found") {
         // The shell's own words: the program is missing, not the kernel's part.
-        let command = part.trial.to_owned();
-        let reason = format!("{} (is iproute2 installed?)", said.trim());
-        return Err(KernelError::Command { command, reason }.into());
+        return Err(failed(format!("{} (is iproute2 installed?)", said.trim())).into());
     }
-    let KernelFeature { name, purpose, module, option, instead, .. } = *part;
-    Err(KernelRouterError::Missing { part: name, purpose, module, option, instead })
+    Err(part.missing())
 }
 
 /// How packets pass a link with a rate, where htb makes the rate; once for each bucket.
@@ -157,7 +170,22 @@ pub fn differences(experiment: &Experiment) -> Vec<Note> {
 
 #[cfg(test)]
 mod tests {
+    use super::KernelFeature;
     use fairwind_scenario::Document;
+
+    #[test]
+    fn missing_discipline_is_named_with_its_module() {
+        let missing = |part: KernelFeature| part.missing().to_string();
+        let packets = missing(KernelFeature::Discipline("pfifo"));
+        assert!(packets.contains("queue discipline pfifo, which limits a queue"), "{packets}");
+        assert!(packets.contains("`modprobe sch_fifo`"), "{packets}");
+        let fair = missing(KernelFeature::Discipline("fq_codel"));
+        assert!(fair.contains("CONFIG_NET_SCH_FQ_CODEL; or"), "{fair}");
+        let delay = missing(KernelFeature::Discipline("netem"));
+        assert!(delay.contains("CONFIG_NET_SCH_NETEM, or have rtt"), "{delay}");
+        let device = missing(KernelFeature::Ethernet);
+        assert!(device.contains("(veth), which joins") && device.contains("CONFIG_VETH"));
+    }
 
     #[test]
     fn bucket_difference_is_reported_once_per_rate() {

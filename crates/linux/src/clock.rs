@@ -80,6 +80,20 @@ pub fn wait_readable(descriptors: &[&dyn AsFd], limit: Span) {
     let _ = poll(&mut watched.collect::<Vec<_>>(), Some(&timespec(limit)));
 }
 
+/// Waits until one of the first can be read or one of the others be written, at most for `limit`.
+pub fn wait_ready(readable: &[&dyn AsFd], writable: &[&dyn AsFd], limit: Span) {
+    let readable = readable.iter().map(|one| (one, PollFlags::IN));
+    let all = readable.chain(writable.iter().map(|one| (one, PollFlags::OUT)));
+    let watched = all.map(|(one, flags)| PollFd::from_borrowed_fd(one.as_fd(), flags));
+    let _ = poll(&mut watched.collect::<Vec<_>>(), Some(&timespec(limit)));
+}
+
+/// Whether a write to a descriptor returns at once, if only because nobody can read it any more.
+pub fn is_writable(descriptor: &dyn AsFd) -> bool {
+    let mut watched = [PollFd::from_borrowed_fd(descriptor.as_fd(), PollFlags::OUT)];
+    poll(&mut watched, Some(&timespec(Span::ZERO))).is_ok_and(|ready| ready > 0)
+}
+
 /// Many descriptors to wait for.
 #[derive(Debug)]
 pub struct Poll {

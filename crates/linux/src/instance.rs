@@ -3,6 +3,7 @@
 //! Starting a process that ends with the thread that started it.
 
 use crate::{KernelError, Raw, checked};
+use rustix::fs::{FallocateFlags, fallocate};
 use rustix::mount::{MountFlags, mount, mount_bind};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -146,4 +147,10 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
     // SAFETY: the path is a C string, and both live over the call.
     let result = unsafe { libc::statvfs(path.as_ptr(), &raw mut found) };
     (result == 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Gives back the space of the first `bytes` of a file, which reads as zeros there. Some file systems cannot.
+pub fn free_beginning(file: &File, bytes: u64) {
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let _ = fallocate(file, hole, 0, bytes);
 }

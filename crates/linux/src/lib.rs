@@ -11,6 +11,8 @@
 //! | `namespace` | the network namespace of a host process, its name, and commands in it |
 //! | `socket` | socket calls |
 //! | `tun` | TUN and Ethernet devices, and packet sockets |
+//! | `packet_ring` | packets of all interfaces of a namespace |
+//! | `queue_discipline` | backlog of a queue discipline |
 //! | `processor` | a processor for a process to stay on |
 //! | `run_name` | the name of a run, and whether it still lives |
 //! | `stale` | removal of leftovers of runs: by their reapers, and later those of dead runs |
@@ -20,25 +22,29 @@
 mod clock;
 mod instance;
 mod namespace;
+mod packet_ring;
 mod process;
 mod processor;
+mod queue_discipline;
 mod run_name;
 mod socket;
 mod stale;
 mod tun;
 
 pub use clock::{
-    Clock, MonotonicClock, Poll, Ready, clock_resolution, monotonic, realtime, tick, wait_readable,
+    Clock, MonotonicClock, Poll, Ready, clock_resolution, is_writable, monotonic, realtime, tick,
+    wait_readable, wait_ready,
 };
 pub use instance::{
-    bind_to_thread, empty_folder, free_bytes, mount_system, power_off, redirect_standard_streams,
-    seed_random_numbers,
+    bind_to_thread, empty_folder, free_beginning, free_bytes, mount_system, power_off,
+    redirect_standard_streams, seed_random_numbers,
 };
 pub use namespace::{
-    NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,
-    enter_new_network, enter_new_network_and_mounts, parameter_path, read_text, remove_name, shell,
-    shell_checked,
+    HeldNamespace, NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace,
+    enter_network, enter_new_network, enter_new_network_and_mounts, in_a_thread, parameter_path,
+    read_text, remove_name, shell, shell_checked,
 };
+pub use packet_ring::{PacketRing, RingPacket};
 pub use process::{
     End, FileSystem, Lock, await_child, become_user, begin_process_namespace, bind_file,
     die_with_parent, file_system, give_way, heed_signals, ignore_the_terminal, inheritable,
@@ -46,6 +52,7 @@ pub use process::{
     prefer, raise_file_limit, thread_id, wait_for_end, wake_in_time, watch_process,
 };
 pub use processor::Processor;
+pub use queue_discipline::BacklogReader;
 pub use run_name::{RunName, RunNameError};
 pub use socket::{
     Buffer, Message, Raw, Transfer, accept, accept_connection, bind, close, connect, control,
@@ -110,6 +117,13 @@ pub enum KernelError {
         /// What should.
         expected: &'static str,
     },
+}
+
+impl KernelError {
+    /// That a command, or something else that was tried, failed for this reason.
+    pub fn command(command: impl Into<String>, reason: &impl ToString) -> Self {
+        Self::Command { command: command.into(), reason: reason.to_string() }
+    }
 }
 
 fn hint(attempt: &str, errno: i32) -> &'static str {

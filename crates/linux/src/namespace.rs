@@ -1,4 +1,4 @@
-//! The network namespace of a host process, and its name.
+//! Network namespaces: that of a host process, with its name, and one that is held by its descriptor.
 //!
 //! As root the process takes a network namespace; other users take a user namespace along, in
 //! which they are root. The namespace ends with the process and with whoever holds its TUN device.
@@ -8,9 +8,10 @@ use crate::{KernelError, checked};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -35,6 +36,57 @@ pub fn enter_new_network_and_mounts() -> Result<(), KernelError> {
 pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
     let moved = move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network));
     checked("enter a network namespace", moved)
+}
+
+/// A network namespace that lives as long as its descriptor is open.
+#[derive(Debug)]
+pub struct HeldNamespace {
+    descriptor: OwnedFd,
+    /// Its name for `ip netns exec`.
+    _name: Option<NamespaceName>,
+    /// Its inode, which identifies it in eBPF programs.
+    pub inode: u32,
+}
+
+impl HeldNamespace {
+    /// Makes one of this name, and runs `text` in it.
+    pub fn make(name: &str, text: &str) -> Result<Self, KernelError> {
+        in_a_thread(|| {
+            enter_new_network()?;
+            let unnamed =
+                |reason: String| KernelError::command(format!("ip netns attach {name}"), &reason);
+            let given = NamespaceName::give(name).map_err(unnamed)?;
+            shell_checked(text)?;
+            let file = checked("open a network namespace", File::open("/proc/thread-self/ns/net"))?;
+            let inode = checked("look at a network namespace", file.metadata())?.ino();
+            let inode = u32::try_from(inode).unwrap_or(0);
+            Ok(Self { descriptor: file.into(), _name: given, inode })
+        })
+    }
+
+    /// Where other processes find it.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
+    }
+
+    /// Lets something happen in it.
+    pub fn inside<T: Send>(
+        &self,
+        happening: impl FnOnce() -> Result<T, KernelError> + Send,
+    ) -> Result<T, KernelError> {
+        in_a_thread(|| {
+            enter_network(&self.descriptor)?;
+            happening()
+        })
+    }
+}
+
+/// Lets something happen in a thread of its own: the namespace of a thread changes for good.
+pub fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(happening);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Moves this single-threaded process into a new network namespace.

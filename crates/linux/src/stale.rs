@@ -276,10 +276,7 @@ impl Reaper {
             // What ends the run's process group does not end its reaper.
             .process_group(0)
             .spawn()
-            .map_err(|error| KernelError::Command {
-                command: "/bin/sh (the reaper of a run)".to_owned(),
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| KernelError::command("/bin/sh (the reaper of a run)", &error))?;
         Ok(Self { run, paths, process })
     }
 

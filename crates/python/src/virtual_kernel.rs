@@ -158,7 +158,7 @@ fn ask(
 }
 
 fn virtual_kernel((program, worker): (PathBuf, PathBuf)) -> VirtualKernel {
-    VirtualKernel { program, worker }
+    VirtualKernel { program, worker, memory_bytes: None }
 }
 
 fn named((experiment_json, controls): NamedExperiment) -> ExperimentTask {

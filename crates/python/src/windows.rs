@@ -3,7 +3,7 @@
 use crate::errors::FairwindError;
 use fairwind_units::Span;
 use fairwind_windows::{
-    self as windows, Beginning, Collection, Remembered, RememberedWindow, Trust, WindowOptions,
+    self as windows, Collection, Remembered, RememberedWindow, SharedOpenings, Trust, WindowOptions,
 };
 use pyo3::create_exception;
 use pyo3::prelude::*;
@@ -47,7 +47,7 @@ pub(crate) fn start_windows(
         lifetime: Span::from_secs_f64(options.lifetime_s),
         entries: options.entries,
         trust: if options.exact { Trust::Exact } else { Trust::Safe },
-        beginning: if options.outgoing { Beginning::Every } else { Beginning::Incoming },
+        beginning: if options.outgoing { SharedOpenings::All } else { SharedOpenings::Incoming },
         collection: if options.at_close { Collection::Close } else { Collection::End },
         largest_window: options.largest_window_packets,
     };
@@ -91,7 +91,7 @@ fn described(remembered: &Remembered) -> Value {
             "entries": options.entries,
             "largest_window_packets": options.largest_window,
             "exact": options.trust == Trust::Exact,
-            "outgoing": options.beginning == Beginning::Every,
+            "outgoing": options.beginning == SharedOpenings::All,
             "at_close": options.collection == Collection::Close,
         },
         "windows": windows.iter().map(window).collect::<Vec<_>>(),

@@ -443,13 +443,11 @@ impl HtbInput {
                 }
             }
             (None, Some(classes)) => self.resolve_classes(classes, &mut htb, resolver),
-            (Some(_), Some(_)) => {
+            (rate, _) => {
                 let hint = "write rate for one class that takes everything, or else classes";
-                resolver.fault("rate", "classes is set already".to_owned(), Some(hint));
-            }
-            (None, None) => {
-                let hint = "write rate for one class that takes everything, or else classes";
-                resolver.fault("rate", "missing; it is required".to_owned(), Some(hint));
+                let both = rate.map(|_| "classes is set already");
+                let rule = both.unwrap_or("missing; it is required").to_owned();
+                resolver.fault("rate", rule, Some(hint));
             }
         }
         Qdisc::Htb(htb)

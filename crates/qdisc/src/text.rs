@@ -2,7 +2,8 @@
 
 use crate::limit::{DEFAULT_BANDWIDTH, QueueLimit};
 use crate::qdisc::Qdisc;
-use crate::tc::{self, Netem, nearest, parse_netem};
+use crate::tc::words::advice;
+use crate::tc::{self, Netem, parse_netem};
 use fairwind_units::{BitRate, Span};
 use std::fmt;
 use std::str::FromStr;
@@ -16,23 +17,13 @@ pub struct QueueText(String);
 #[error("{0}")]
 pub struct QueueTextError(String);
 
-/// Disciplines that need no parameters.
-const BY_NAME: [&str; 11] = [
-    "pfifo",
-    "bfifo",
-    "codel",
-    "pie",
-    "dualpi2",
-    "sfq",
-    "fq_codel",
-    "fq_pie",
-    "cake",
-    "prio",
-    "unlimited",
-];
-
-/// Disciplines that do.
+/// Disciplines that need parameters.
 const WITH_PARAMETERS: [&str; 5] = ["red", "choke", "drr", "tbf", "htb"];
+
+/// Disciplines that need none.
+fn by_name() -> impl Iterator<Item = &'static str> {
+    tc::KINDS.into_iter().filter(|kind| !WITH_PARAMETERS.contains(kind))
+}
 
 impl QueueText {
     /// The description for a link of this rate.
@@ -64,7 +55,7 @@ fn queue(text: &str, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
         let padded = format!("{}{tc}", before.chars().map(blank).collect::<String>());
         return tc::parse(&padded, bandwidth).map_err(|error| QueueTextError(error.to_string()));
     }
-    if !BY_NAME.contains(&name) {
+    if !by_name().any(|known| known == name) {
         return Err(unknown(name));
     }
     tc::parse(name, bandwidth).map_err(|error| QueueTextError(error.to_string()))
@@ -83,7 +74,7 @@ fn needed(name: &str) -> &'static str {
 
 fn unknown(name: &str) -> QueueTextError {
     let first = name.split_whitespace().next().unwrap_or_default();
-    let known = || BY_NAME.into_iter().chain(WITH_PARAMETERS);
+    let known: Vec<_> = by_name().chain(WITH_PARAMETERS).collect();
     if WITH_PARAMETERS.contains(&name) {
         let example = needed(name);
         let rule = format!(
@@ -94,17 +85,14 @@ fn unknown(name: &str) -> QueueTextError {
     if let Some(advice) = tc::supported_alternative(first) {
         return QueueTextError(advice);
     }
-    if first != name && known().any(|known| known == first) {
+    if first != name && known.contains(&first) {
         let rule = format!("write \"tc: {name}\" for the syntax of tc, or a table");
         return QueueTextError(rule);
     }
     if name.parse::<QueueLimit>().is_ok() {
         return QueueTextError(format!("this is a limit: write {{ limit = \"{name}\" }}"));
     }
-    let advice = match nearest(name, known()) {
-        Some(nearest) => format!("did you mean \"{nearest}\"?"),
-        None => format!("known are {}", known().collect::<Vec<_>>().join(", ")),
-    };
+    let advice = advice(name, &known);
     QueueTextError(format!("it names no queue discipline; {advice}"))
 }
 

@@ -135,10 +135,10 @@ fn printed_commands_match_typed_ones() {
     assert_eq!(
         commands(&queue, "eth0"),
         [
-            "tc qdisc add dev eth0 root handle 1: htb default 1 r2q 10 direct_qlen 1000",
-            "tc class add dev eth0 parent 1: classid 1:1 htb rate 5mbit ceil 5mbit burst 1520 cburst 1600 \
+            "tc qdisc replace dev eth0 root handle 1: htb default 1 r2q 10 direct_qlen 1000",
+            "tc class replace dev eth0 parent 1: classid 1:1 htb rate 5mbit ceil 5mbit burst 1520 cburst 1600 \
              prio 0 quantum 62500",
-            "tc qdisc add dev eth0 parent 1:1 handle 2: pfifo limit 63",
+            "tc qdisc replace dev eth0 parent 1:1 handle 2: pfifo limit 63",
         ]
     );
 }

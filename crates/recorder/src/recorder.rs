@@ -76,7 +76,7 @@ pub enum RecorderError {
         held_mib: usize,
     },
     /// The thread has failed.
-    #[error("the thread that measures has failed: {0}")]
+    #[error("{0}")]
     Thread(String),
 }
 

@@ -36,6 +36,25 @@ struct Checker<'s> {
     replaced: Vec<String>,
 }
 
+/// What Linux and other tools call some keys.
+const OTHER_NAMES: [(&str, &str); 15] = [
+    ("bandwidth", "rate"),
+    ("delay", "rtt"),
+    ("initcwnd", "initial_window"),
+    ("latency", "rtt"),
+    ("rack", "loss_detection"),
+    ("rto_min", "minimum_rto"),
+    ("tcp_early_retrans", "tail_loss_probe"),
+    ("tcp_ecn", "ecn"),
+    ("tcp_frto", "forward_rto"),
+    ("tcp_recovery", "loss_detection"),
+    ("tcp_rto_min_us", "minimum_rto"),
+    ("tcp_sack", "sack"),
+    ("tcp_thin_dupack", "modified_fast_retransmit"),
+    ("tcp_thin_linear_timeouts", "linear_timeouts"),
+    ("tlp", "tail_loss_probe"),
+];
+
 impl<'s> Checker<'s> {
     /// Checks one value; returns it, or a replacement that fits.
     fn value(&mut self, node: &Node, schema: &'s Value, key: &str) -> Value {
@@ -244,7 +263,10 @@ impl<'s> Checker<'s> {
         let known: Vec<&str> = table.properties.keys().map(String::as_str).collect();
         let has_key = |(_, other): &&(&str, Table<'_>)| other.properties.contains_key(name);
         let elsewhere: Vec<&str> = others.iter().filter(has_key).map(|(word, _)| *word).collect();
-        let meant = nearest(name, known.iter().copied()).filter(|_| elsewhere.is_empty());
+        let linux_key = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, key)| *key);
+        let named = linux_key.and_then(|key| known.iter().copied().find(|one| *one == key));
+        let meant =
+            named.or_else(|| nearest(name, known.iter().copied())).filter(|_| elsewhere.is_empty());
         let rule = match elsewhere.as_slice() {
             [] => "unknown key".to_owned(),
             words => format!("only {} has this key", words.join(", ")),

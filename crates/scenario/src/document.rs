@@ -52,7 +52,8 @@ impl Document {
     /// value; anything else than a TOML value is a text, so that `20 ms` needs no quotes.
     ///
     /// A key that the grid varies is no longer varied, unless the value is a list: then that is
-    /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these.
+    /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these, and a table for
+    /// one of its labels (`sweep.variant.new`) takes the place of what the label sets.
     ///
     /// # Errors
     /// A key path that addresses nothing. Whether the value fits is found by [`Document::plan`].
@@ -71,6 +72,9 @@ impl Document {
             return Ok(());
         }
         if let ("sweep", [_, name @ ..]) = (path.first(), path.steps()) {
+            if self.set_label(name, value)? {
+                return Ok(());
+            }
             return self.set_axis(&name.join("."), value);
         }
         if !is_scenario_path(path.first()) {
@@ -111,6 +115,32 @@ impl Document {
         }
         self.sweep.get_or_insert_with(Node::empty_table).insert(name, value.clone());
         Ok(())
+    }
+
+    /// Gives a label of a named axis other settings (`sweep.variant.new`), if the steps lead to one and the value is a
+    /// table.
+    fn set_label(&mut self, steps: &[String], value: &Node) -> Result<bool, String> {
+        let (Some(sweep), NodeValue::Table(_)) = (&mut self.sweep, &value.value) else {
+            return Ok(false);
+        };
+        if steps.first().is_none_or(|first| is_scenario_path(first)) {
+            return Ok(false);
+        }
+        for end in 1..steps.len() {
+            let label = steps[end..].join(".");
+            match sweep.get_mut(&steps[..end].join(".")) {
+                Some(axis) if axis.get(&label).is_some() => {
+                    axis.insert(&label, value.clone());
+                    return Ok(true);
+                }
+                Some(Node { value: NodeValue::Table(labels), .. }) => {
+                    let known: Vec<&str> = labels.iter().map(|(known, _)| known.as_str()).collect();
+                    return Err(unknown_label(&label, &known));
+                }
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Takes an axis out of the sweep, whether its path was written with quotes or without.
@@ -249,17 +279,21 @@ fn apply(sweep: &Sweep, point: &Point, root: &mut Node) -> Vec<ScenarioError> {
     errors
 }
 
+fn unknown_label(label: &str, known: &[&str]) -> String {
+    format!("the axis has no label \"{label}\", only {}", known.join(", "))
+}
+
 /// Leaves the labels of an axis that are wanted, in that order; new ones where labels name a value of one key.
 fn keep_labels(axis: &mut Node, labels: &[Node]) -> Result<(), String> {
-    let known: Vec<String> = axis.entries().iter().map(|(label, _)| label.clone()).collect();
+    let known: Vec<&str> = axis.entries().iter().map(|(label, _)| label.as_str()).collect();
     let named = named_key(axis);
     let mut kept = Vec::new();
     for label in labels {
         let label = label.as_text().map_or_else(|| label.to_string(), str::to_owned);
         let there = axis.get(&label).cloned();
-        let node = there.or_else(|| Some(naming(named.as_ref()?, &label))).ok_or_else(|| {
-            format!("the axis has no label \"{label}\", only {}", known.join(", "))
-        })?;
+        let node = there
+            .or_else(|| Some(naming(named.as_ref()?, &label)))
+            .ok_or_else(|| unknown_label(&label, &known))?;
         kept.push((label, node));
     }
     axis.value = NodeValue::Table(kept);

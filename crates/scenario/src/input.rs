@@ -156,7 +156,7 @@ pub enum RouterKind {
     /// The network of the simulator, in real time.
     #[default]
     User,
-    /// The kernel's queue disciplines: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+    /// The kernel's queue disciplines: htb with the link's queue below it for rates and queues, netem for delays and losses.
     Kernel,
 }
 

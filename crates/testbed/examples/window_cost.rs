@@ -11,7 +11,7 @@
 
 use fairwind_linux::{CleanupPaths, Reaper, RunName};
 use fairwind_units::Span;
-use fairwind_windows::{Beginning, RememberedWindow, Trust, WindowOptions, WindowsOfRun};
+use fairwind_windows::{RememberedWindow, SharedOpenings, Trust, WindowOptions, WindowsOfRun};
 use std::error::Error;
 use std::io::Read as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -53,7 +53,7 @@ fn measure(group: &Path, peers: u32) -> Result<(), Box<dyn Error>> {
     let options = WindowOptions {
         entries: peers,
         trust: Trust::Exact,
-        beginning: Beginning::Every,
+        beginning: SharedOpenings::All,
         largest_window: None,
         ..WindowOptions::default()
     };

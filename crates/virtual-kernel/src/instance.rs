@@ -1,18 +1,18 @@
 //! One kernel in virtual time: a process of User-Mode Linux, from its command line to its end.
 
-use crate::common::{FOLDER_VARIABLE, PATH, SEED_VARIABLE};
 use crate::console::Console;
 use crate::program_output::ProgramOutput;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
     VersionedTask,
 };
+use crate::task::{FOLDER_VARIABLE, PATH, SEED_VARIABLE};
 use fairwind_assembly::Control;
 use fairwind_linux::{self as linux, KernelError, Processor, Reaper, RunName};
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -25,6 +25,10 @@ const MEMORY_BYTES_OF_PROGRAMS: u64 = 2 << 30;
 const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
 /// The longest time without a look at progress and cancellation.
 const GLANCE: Span = Span::from_millis(100);
+/// The folder of an instance, as its first process finds it before it mounts anything: the working directory of the
+/// kernel's process. The kernel stirs its command line into its random numbers, so that no name may stand there that
+/// changes from run to run.
+const OWN_FOLDER: &str = "/proc/self/cwd";
 /// Where a kernel's memory is, if there is room; it is an unlinked file.
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -35,6 +39,8 @@ pub struct VirtualKernel {
     pub program: PathBuf,
     /// The program `fairwind-worker`.
     pub worker: PathBuf,
+    /// Memory of each instance; `None`: what its task needs.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Why an instance gave no answer.
@@ -129,7 +135,7 @@ impl VirtualKernel {
         control: &Control,
     ) -> Result<Answer, InstanceError> {
         let removed = RemovedFolder::make(folder)?;
-        let memory = memory_bytes(&task);
+        let memory = self.memory_bytes.unwrap_or_else(|| memory_bytes(&task));
         let printed = match &task {
             Task::Program(_) => Some(ProgramOutput::create(folder).map_err(at(folder))?),
             Task::Check(_) | Task::Run { .. } | Task::Scripts(_) => None,
@@ -148,9 +154,11 @@ impl VirtualKernel {
 
     fn command(&self, folder: &Path, seed: u64, memory: u64) -> Result<Command, InstanceError> {
         let home = std::path::absolute(folder).map_err(at(folder))?;
-        let (folder, worker) = (quoted(folder)?, quoted(&self.worker)?);
-        let mut command = Command::new(&self.program);
+        let worker = quoted(&self.worker)?;
+        let program = std::path::absolute(&self.program).map_err(at(&self.program))?;
+        let mut command = Command::new(program);
         command
+            .current_dir(&home)
             .arg(format!("mem={}M", memory >> 20))
             .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"])
             .args(["con=null", "con0=null,fd:1", "quiet", "panic=-1"])
@@ -158,7 +166,7 @@ impl VirtualKernel {
             .arg(format!("time-travel-start={FIRST_WALL_CLOCK}"))
             .arg(format!("init={worker}"))
             .arg(format!("PATH={PATH}"))
-            .arg(format!("{FOLDER_VARIABLE}={folder}"))
+            .arg(format!("{FOLDER_VARIABLE}={OWN_FOLDER}"))
             .arg(format!("{SEED_VARIABLE}={seed}"))
             .env_clear()
             .env("PATH", PATH)
@@ -167,7 +175,8 @@ impl VirtualKernel {
             .env("TMPDIR", memory_folder(memory))
             .env(SEED_VARIABLE, seed.to_string())
             .stdin(Stdio::null())
-            .stderr(Stdio::null());
+            // Before it has a console, the kernel complains here.
+            .stderr(Console::input(folder).map_err(at(folder))?);
         linux::bind_to_thread(&mut command);
         Ok(command)
     }
@@ -217,12 +226,15 @@ impl Instance {
     /// Waits for the answer.
     fn follow(mut self, control: &Control) -> Result<Answer, InstanceError> {
         loop {
-            linux::wait_readable(&[&self.ended], GLANCE);
+            let stalled = self.printed.as_ref().map(ProgramOutput::stalled).unwrap_or_default();
+            let stalled: Vec<&dyn AsFd> = stalled.iter().map(AsRef::as_ref).collect();
+            linux::wait_ready(&[&self.ended], &stalled, GLANCE);
             let ended = self.child.try_wait();
             if let Some(printed) = &mut self.printed {
                 printed.forward();
             }
             if let Ok(Some(status)) = ended {
+                self.print_rest(control)?;
                 self.console.read().map_err(at(&self.folder))?;
                 return self.answer(&status.to_string());
             }
@@ -233,17 +245,23 @@ impl Instance {
         }
     }
 
+    /// Waits until somebody has read what was printed.
+    fn print_rest(&mut self, control: &Control) -> Result<(), InstanceError> {
+        let Some(printed) = &mut self.printed else { return Ok(()) };
+        loop {
+            printed.forward();
+            let stalled = printed.stalled();
+            let Some(target) = stalled.first() else { return Ok(()) };
+            if control.is_cancelled() {
+                return Err(InstanceError::Cancelled);
+            }
+            linux::wait_ready(&[], &[target], GLANCE);
+        }
+    }
+
     fn report(&self, control: &Control) {
         let text = fs::read_to_string(self.folder.join(PROGRESS_FILE)).unwrap_or_default();
-        // A file that is being written lacks its end, and is left for the next time.
-        let lines = text.strip_suffix('\n').and_then(|text| text.split_once('\n'));
-        let Some((fraction, counts)) = lines else { return };
-        // Digits of a fraction below 1 behind the point, nine of them.
-        let billionths = match fraction.split_once('.') {
-            Some(("0", digits)) => digits.parse().ok(),
-            Some(_) => Some(1_000_000_000),
-            None => None,
-        };
+        let Some((billionths, counts)) = progress_in(&text) else { return };
         if let Some(billionths) = billionths {
             control.report(billionths, 1_000_000_000);
         }
@@ -253,25 +271,21 @@ impl Instance {
     }
 
     fn answer(&self, status: &str) -> Result<Answer, InstanceError> {
-        let file = self.folder.join(ANSWER_FILE);
-        if let Ok(bytes) = fs::read(&file) {
-            return postcard::from_bytes(&bytes).map_err(|error| InstanceError::Ended {
-                program: self.program.clone(),
-                status: format!("its answer cannot be read: {error}"),
-                printed: self.console.quote(),
-            });
+        let program = self.program.clone();
+        let ended = |status| {
+            let (program, printed) = (self.program.clone(), self.console.quote());
+            InstanceError::Ended { program, status, printed }
+        };
+        if let Ok(bytes) = fs::read(self.folder.join(ANSWER_FILE)) {
+            let read = postcard::from_bytes(&bytes);
+            return read.map_err(|error| ended(format!("its answer cannot be read: {error}")));
         }
         if let Some(failure) = self.console.failure() {
             return Err(InstanceError::Task(failure));
         }
-        let program = self.program.clone();
         match self.console.panic() {
             Some(reason) => Err(InstanceError::Panic { program, hint: hint(&reason), reason }),
-            None => Err(InstanceError::Ended {
-                program,
-                status: status.to_owned(),
-                printed: self.console.quote(),
-            }),
+            None => Err(ended(status.to_owned())),
         }
     }
 }
@@ -283,6 +297,20 @@ impl Drop for Instance {
         drop(self.reaper.take());
         let _ = self.child.wait();
     }
+}
+
+/// Billionths of the experiment that have passed, if they are a number, and counts; `None` for a file that is being
+/// written.
+fn progress_in(text: &str) -> Option<(Option<u64>, &str)> {
+    // A file that is being written lacks its end, and is left for the next time.
+    let (fraction, counts) = text.strip_suffix('\n')?.split_once('\n')?;
+    // Digits of a fraction below 1 behind the point, nine of them.
+    let billionths = match fraction.split_once('.') {
+        Some(("0", digits)) => digits.parse().ok(),
+        Some(_) => Some(1_000_000_000),
+        None => None,
+    };
+    Some((billionths, counts))
 }
 
 /// The folder of an instance, removed when dropped.
@@ -350,5 +378,36 @@ fn hint(panic: &str) -> &'static str {
         "; is the worker of this installation there? build it again with `make build`"
     } else {
         ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_a_fraction_and_counts() {
+        assert_eq!(progress_in("0.250000000\n{}\n"), Some((Some(250_000_000), "{}")));
+        assert_eq!(progress_in("0.000000001\n\n"), Some((Some(1), "")));
+        assert_eq!(progress_in("1.000000000\n\n"), Some((Some(1_000_000_000), "")));
+    }
+
+    #[test]
+    fn unfinished_progress_is_left_for_later() {
+        for text in ["", "0.25", "0.250000000\n", "0.250000000\n{\"groups\":["] {
+            assert_eq!(progress_in(text), None, "{text:?}");
+        }
+        assert_eq!(progress_in("soon\n{}\n"), Some((None, "{}")));
+        assert_eq!(progress_in("0.soon\n{}\n"), Some((None, "{}")));
+    }
+
+    #[test]
+    fn panics_without_memory_name_the_remedy() {
+        assert!(
+            hint("Out of memory: system-wide panic_on_oom is enabled")
+                .contains("fewer connections")
+        );
+        assert!(hint("Attempted to kill init! exitcode=0x0").contains("make build"));
+        assert_eq!(hint("stack is corrupted"), "");
     }
 }

@@ -8,25 +8,20 @@
 //! |---|---|
 //! | `instance` | the process of a kernel, from its command line to its end |
 //! | `console` | what a kernel prints, and what that says about its end |
-//! | `task` | what a worker is asked to do, and what it answers |
-//! | `transfer` | measured tables as bytes |
+//! | `task` | what a worker is asked to do, and what it answers; what its tasks have in common |
 //! | [`worker`] | the first process of an instance |
-//! | `common` | what experiments and programs in an instance have in common |
 //! | `program` | a real program behind an emulated path, inside an instance |
 //! | `program_output` | what programs in an instance print |
 
-mod common;
 mod console;
 mod instance;
 mod program;
 mod program_output;
 mod task;
-mod transfer;
 pub mod worker;
 
 pub use instance::{Instance, InstanceError, VirtualKernel};
 pub use task::{
     Answer, Control, ExperimentTask, FailureKind, ProgramAnswer, ProgramTask, RunAnswer,
-    ScriptAnswer, ScriptTask, Task, TaskFailure,
+    ScriptAnswer, ScriptTask, Task, TaskFailure, TransferTable,
 };
-pub use transfer::TransferTable;

@@ -3,7 +3,7 @@
 //! What is outside of the path is the instance's first network namespace, in which nothing runs but what the task
 //! starts there. Programs print to two serial lines of the kernel, which end in files of the machine.
 
-use crate::common::{PATH, REPORT_INTERVAL, capture_files, experiment, host_command};
+use crate::task::{PATH, REPORT_INTERVAL, capture_files, experiment, host_command};
 use crate::task::{ProgramAnswer, ProgramTask, TaskFailure};
 use fairwind_assembly::CaptureFiles;
 use fairwind_linux::{self as linux, KernelError};

@@ -1,9 +1,16 @@
-//! What a worker is asked to do, and what it answers: two files in the folder of an instance.
+//! What a worker is asked to do, and what it answers: two files in the folder of an instance. What experiments and
+//! programs in an instance have in common: settings, captures and further processes.
 
-use crate::transfer::TransferTable;
+use fairwind_assembly::CaptureFiles;
+use fairwind_hosts::HostCommand;
+use fairwind_measure::{Column, Table, columns};
 use fairwind_packetdrill::Outcome;
+use fairwind_scenario::{CapturePoint, Experiment};
 use fairwind_testbed::CheckReport;
+use fairwind_units::Span;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::path::Path;
 
 /// Version of both files; a worker of another version refuses the task.
 pub(crate) const TASK_VERSION: u32 = 3;
@@ -188,5 +195,99 @@ impl TaskFailure {
     pub(crate) fn storage(error: &std::io::Error, what: &str) -> Self {
         let kind = FailureKind::Storage(error.raw_os_error().unwrap_or(0));
         Self { kind, message: format!("{what}: {error}") }
+    }
+}
+
+/// A table whose name is any text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransferTable {
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+impl From<Table> for TransferTable {
+    fn from(table: Table) -> Self {
+        Self { name: table.name.to_owned(), columns: table.columns }
+    }
+}
+
+impl TransferTable {
+    /// The table as the measures make it; `None` where no measure has a table of this name.
+    pub fn into_measured(self) -> Option<Table> {
+        let name = columns().iter().find(|column| column.table == self.name)?.table;
+        Some(Table { name, columns: self.columns })
+    }
+}
+
+/// The variable with the folder of the task, on the kernel's command line.
+pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
+/// The variable with the seed of the kernel's random numbers.
+pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
+/// Where an instance finds programs such as `ip`.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// What a host process is started with.
+pub(crate) const HOST_ARGUMENT: &str = "host";
+/// How often the router reports what it has seen: each report costs some system calls.
+pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(500);
+
+/// The command that starts a host or a role of a shell: this program with another argument.
+pub(crate) fn host_command() -> HostCommand {
+    HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] }
+}
+
+pub(crate) fn experiment(json: &str) -> Result<Experiment, TaskFailure> {
+    serde_json::from_str(json)
+        .map_err(|error| TaskFailure::experiment(format!("not a resolved experiment: {error}")))
+}
+
+/// The files of the captures that an experiment asks for.
+pub(crate) fn capture_files(
+    experiment: &Experiment,
+    folder: &Path,
+) -> Result<CaptureFiles, TaskFailure> {
+    let Some(wanted) = &experiment.capture else { return Ok(CaptureFiles::default()) };
+    let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, TaskFailure> {
+        if !wanted.points.contains(&point) {
+            return Ok(None);
+        }
+        let file = File::create(folder.join(name));
+        Ok(Some(Box::new(file.map_err(|error| TaskFailure::storage(&error, name))?)))
+    };
+    Ok(CaptureFiles {
+        sender: create(CapturePoint::Sender, "sender.pcapng")?,
+        receiver: create(CapturePoint::Receiver, "receiver.pcapng")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_measure::Values;
+
+    #[test]
+    fn tables_come_back_as_they_went() {
+        let values = |values: Values| Column { name: "values".to_owned(), values };
+        let columns = vec![
+            values(Values::U64(vec![0, u64::MAX])),
+            values(Values::OptionalU64(vec![None, Some(7)])),
+            values(Values::F64(vec![0.1, -3.5])),
+            values(Values::OptionalF64(vec![Some(0.1), None])),
+            values(Values::Text(["fast", ""].into_iter().collect())),
+            values(Values::Bool(vec![true, false])),
+            values(Values::OptionalBool(vec![None, Some(true)])),
+        ];
+        let table = Table { name: "flows", columns };
+        let sent = TransferTable::from(table.clone());
+        let bytes = postcard::to_allocvec(&sent).expect("plain values");
+        let received: TransferTable = postcard::from_bytes(&bytes).expect("what was sent");
+        assert_eq!(received.into_measured(), Some(table));
+    }
+
+    #[test]
+    fn unknown_table_is_refused() {
+        let table = TransferTable { name: "teapots".to_owned(), columns: Vec::new() };
+        assert_eq!(table.into_measured(), None);
     }
 }

@@ -3,14 +3,14 @@
 //! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
 //! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
 
-use crate::common::{
-    FOLDER_VARIABLE, HOST_ARGUMENT, REPORT_INTERVAL, SEED_VARIABLE, capture_files, experiment,
-    host_command,
-};
 use crate::program;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
     ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
+};
+use crate::task::{
+    FOLDER_VARIABLE, HOST_ARGUMENT, REPORT_INTERVAL, SEED_VARIABLE, capture_files, experiment,
+    host_command,
 };
 use fairwind_assembly::Control;
 use fairwind_hosts as hosts;
@@ -39,7 +39,10 @@ const SETTLING_TIME: Span = Span::from_secs(10);
 const REPORTS: u32 = 100;
 
 /// Parameters of the whole kernel, which depend on its memory otherwise: instances of all sizes behave alike.
-const PARAMETERS: [(&str, &str); 3] = [
+///
+/// Without memory an instance ends at once: a host that the kernel had chosen and killed would leave a run that waits.
+const PARAMETERS: [(&str, &str); 4] = [
+    ("vm.panic_on_oom", "1"),
     ("net.ipv4.tcp_mem", "1048576 1048576 1048576"),
     ("net.ipv4.udp_mem", "1048576 1048576 1048576"),
     ("net.ipv4.tcp_max_orphans", "65536"),

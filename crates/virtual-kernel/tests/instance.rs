@@ -1,8 +1,11 @@
 //! Instances of a kernel that `fairwind kernel build` has made; skipped with a printed reason where there is none.
 
 use fairwind_assembly::Control;
+use fairwind_scenario::Document;
 use fairwind_units::Span;
-use fairwind_virtual_kernel::{Answer, InstanceError, ScriptTask, Task, VirtualKernel};
+use fairwind_virtual_kernel::{
+    Answer, ExperimentTask, InstanceError, ProgramTask, ScriptTask, Task, VirtualKernel,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +25,8 @@ fn kernel() -> Option<VirtualKernel> {
         eprintln!("skipped: no kernel for virtual time is built (fairwind kernel build 6.12)");
         return None;
     };
-    Some(VirtualKernel { program, worker: env!("CARGO_BIN_EXE_fairwind-worker").into() })
+    let worker = env!("CARGO_BIN_EXE_fairwind-worker").into();
+    Some(VirtualKernel { program, worker, memory_bytes: None })
 }
 
 fn script(text: &str) -> Task {
@@ -75,9 +79,80 @@ fn cancelled_instance_ends_at_once() {
 #[test]
 fn program_that_is_no_kernel_is_reported_with_its_end() {
     let parent = tempfile::tempdir().expect("a folder");
-    let kernel = VirtualKernel { program: "/bin/false".into(), worker: "/bin/true".into() };
+    let (program, worker) = ("/bin/false".into(), "/bin/true".into());
+    let kernel = VirtualKernel { program, worker, memory_bytes: None };
     let folder = parent.path().join("instance");
     let answer = kernel.perform(Task::Check(Vec::new()), 1, &folder, &Control::default());
     let error = answer.expect_err("it is no kernel").to_string();
     assert!(error.contains("ended without a result (exit status: 1)"), "{error}");
+}
+
+fn experiment(path: &str) -> String {
+    let text = format!(
+        "name = \"small\"\nduration = \"5 s\"\n[path]\nrate = \"2 Mbit/s\"\nrtt = \"20 ms\"\n{path}\n\
+         [[flows]]\nname = \"one\"\ncount = 2\nworkload = {{ kind = \"greedy\" }}\n"
+    );
+    let document = Document::parse("small.toml", &text).expect("a scenario");
+    let experiment = document.experiment(&document.grid().expect("a grid")[0]);
+    serde_json::to_string(&experiment.expect("an experiment")).expect("JSON")
+}
+
+/// Which flows share a bucket of the kernel's `fq_codel` depends on its random numbers.
+#[test]
+fn name_of_the_folder_changes_no_result() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let captures = parent.path().display().to_string();
+    let path = "router = \"kernel\"\nqueue = { discipline = \"fq_codel\", flows = 2 }";
+    let run = |folder: &str| {
+        let experiment_json = experiment(path);
+        let experiment = ExperimentTask { experiment_json, controls: Vec::new() };
+        let task = Task::Run { experiment, seed: 1, captures: captures.clone() };
+        let answer = kernel.perform(task, 1, &parent.path().join(folder), &Control::default());
+        match answer.expect("an answer") {
+            Answer::Ran(ran) => ran.tables,
+            other => panic!("another answer: {other:?}"),
+        }
+    };
+    let first = run("one");
+    for folder in ["two", "a longer name"] {
+        assert!(run(folder) == first, "{folder}");
+    }
+}
+
+/// A program that takes memory until there is no more.
+fn hungry() -> Task {
+    Task::Program(ProgramTask {
+        experiment_json: experiment(""),
+        seed: 1,
+        program: ["tail", "/dev/zero"].map(str::to_owned).to_vec(),
+        outside: Vec::new(),
+        directory: "/".to_owned(),
+        report: None,
+    })
+}
+
+#[test]
+fn instance_out_of_memory_ends_with_a_hint() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let kernel = VirtualKernel { memory_bytes: Some(96 << 20), ..kernel };
+    let folder = parent.path().join("instance");
+    let answer = kernel.perform(hungry(), 1, &folder, &Control::default());
+    let error = answer.expect_err("its memory is small");
+    assert!(matches!(error, InstanceError::Panic { .. }), "{error}");
+    assert!(error.to_string().contains("too little memory"), "{error}");
+    assert!(!folder.exists());
+}
+
+#[test]
+fn kernel_that_cannot_boot_is_quoted() {
+    let Some(kernel) = kernel() else { return };
+    let parent = tempfile::tempdir().expect("a folder");
+    let kernel = VirtualKernel { memory_bytes: Some(2 << 20), ..kernel };
+    let folder = parent.path().join("instance");
+    let answer = kernel.perform(Task::Check(Vec::new()), 1, &folder, &Control::default());
+    let error = answer.expect_err("there is hardly any memory").to_string();
+    println!("{error}");
+    assert!(error.contains("memory"), "{error}");
 }

@@ -33,7 +33,8 @@ mod program;
 mod program;
 
 pub use error::WindowsError;
-pub use options::{Beginning, Collection, RememberedWindow, Trust, WindowCounts, WindowOptions};
+pub use fairwind_scenario::{Collection, SharedOpenings, Trust};
+pub use options::{RememberedWindow, WindowCounts, WindowOptions};
 
 use fairwind_bpf::BpfError;
 use fairwind_linux as linux;

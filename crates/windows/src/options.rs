@@ -2,43 +2,10 @@
 
 use super::WindowsError;
 use fairwind_bpf::RawEvent;
+use fairwind_scenario::{Collection, SharedOpenings, Trust};
 use fairwind_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv6Addr};
-
-/// How far remembered windows are trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trust {
-    /// Connections begin with half of what is remembered, within the limit of the options and never with less than
-    /// the kernel's own initial window; one that lost packets halves what is remembered.
-    #[default]
-    Safe,
-    /// The report's mechanism: connections begin with the largest window that is remembered, and only age lowers it.
-    Exact,
-}
-
-/// Which connections begin with a remembered window. The windows of all are remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Beginning {
-    /// Those that others have opened, as in the report.
-    #[default]
-    Incoming,
-    /// Those that are opened here, too.
-    Every,
-}
-
-/// When a connection's window is written down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Collection {
-    /// When all that it sent is acknowledged, or will never be.
-    #[default]
-    End,
-    /// When the application closes it, as in the report, even if much is still to be sent.
-    Close,
-}
 
 /// Options at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,11 +14,15 @@ pub struct WindowOptions {
     pub lifetime: Span,
     /// Peers that are remembered at most, the longest unused giving way: the report's `MAX_WINDLIST`, likewise.
     pub entries: u32,
-    /// How far windows are trusted.
+    /// How far windows are trusted. With [`Trust::Safe`], connections begin with half of what is remembered, within
+    /// the limit of these options and never with less than the kernel's own initial window; with [`Trust::Exact`], the
+    /// report's mechanism, with the largest window that is remembered, and only age lowers it.
     pub trust: Trust,
-    /// Which connections begin with them.
-    pub beginning: Beginning,
-    /// When windows are written down.
+    /// Which connections begin with them; in the report, those that others have opened. The windows of all are
+    /// remembered.
+    pub beginning: SharedOpenings,
+    /// When windows are written down; [`Collection::Close`] is the report's. With [`Collection::End`] it is also when
+    /// what was sent will never be acknowledged.
     pub collection: Collection,
     /// Packets that a connection begins with at most; as many as are remembered for `None`.
     pub largest_window: Option<u32>,
@@ -62,9 +33,9 @@ impl Default for WindowOptions {
         Self {
             lifetime: Span::from_secs(600),
             entries: 1_000,
-            trust: Trust::default(),
-            beginning: Beginning::default(),
-            collection: Collection::default(),
+            trust: Trust::Safe,
+            beginning: SharedOpenings::Incoming,
+            collection: Collection::End,
             largest_window: Some(100),
         }
     }
@@ -99,7 +70,7 @@ impl WindowOptions {
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(self.trust == Trust::Exact, IS_EXACT)
-            | flag(self.beginning == Beginning::Every, IS_EVERY)
+            | flag(self.beginning == SharedOpenings::All, IS_EVERY)
             | flag(self.collection == Collection::Close, IS_AT_CLOSE);
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.lifetime.as_nanos().to_ne_bytes());
@@ -116,7 +87,7 @@ impl WindowOptions {
             lifetime: Span::from_nanos(bytes.u64(0)),
             entries,
             trust: if has(IS_EXACT) { Trust::Exact } else { Trust::Safe },
-            beginning: if has(IS_EVERY) { Beginning::Every } else { Beginning::Incoming },
+            beginning: if has(IS_EVERY) { SharedOpenings::All } else { SharedOpenings::Incoming },
             collection: if has(IS_AT_CLOSE) { Collection::Close } else { Collection::End },
             largest_window: Some(bytes.u32(8)).filter(|most| *most < u32::MAX),
         }
@@ -222,7 +193,7 @@ mod tests {
         let all = [
             usual,
             WindowOptions { trust: Trust::Exact, largest_window: None, ..usual },
-            WindowOptions { beginning: Beginning::Every, ..usual },
+            WindowOptions { beginning: SharedOpenings::All, ..usual },
             WindowOptions { collection: Collection::Close, ..usual },
         ];
         for options in all {

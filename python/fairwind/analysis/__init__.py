@@ -8,19 +8,3 @@ Map: `settings` options and their parsing, `source` the inputs, `core` the door 
 part, `execute` the loop, `folder` the tables and where they end, `caveats` warnings, `summary` the
 main numbers.
 """
-
-from fairwind.lazy import lazy_names
-
-_HOMES = {
-    "AnalysisSettings": "settings",
-    "AnalysisState": "execute",
-    "CaptureError": "core",
-    "Source": "source",
-    "analyse": "execute",
-    "analyse_source": "execute",
-    "find_source": "source",
-}
-
-__all__ = [*_HOMES]
-
-__getattr__ = lazy_names(__name__, _HOMES)

@@ -71,16 +71,13 @@ STRANGERS = (
 
 
 def _accuracy_of_delays(row: Mapping[str, Any]) -> str:
-    """Warn of the accuracy of delays between two clocks."""
+    error = "Delays have a constant error, because both directions are assumed to be equal"
     if not row["is_symmetric"]:
-        return (
+        error = (
             "Only packets of one direction are in both captures, so their smallest delay is taken "
-            "as 0. The variation of delays does not depend on this."
+            "as 0"
         )
-    return (
-        "Delays have a constant error, because both directions are assumed to be equal. The "
-        "variation of delays does not depend on this."
-    )
+    return f"{error}. The variation of delays does not depend on this."
 
 
 def _apart(offset_s: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairwind import _core
@@ -53,7 +54,7 @@ class CoreAnalysis:
         follow: bool = False,
     ) -> None:
         self._core = _core.Analysis(
-            list(sender), list(receiver), json.dumps(settings.document), follow=follow
+            list(sender), list(receiver), json.dumps(asdict(settings)), follow=follow
         )
 
     @translated(_core.CaptureError, CaptureError)

@@ -119,7 +119,7 @@ def analyse_source(
                 break
             if is_drawn_later:
                 pair.draw_largest(chosen)
-        keep.add_notes(facts=facts, notes=notes, is_complete=is_complete)
+        keep.add(facts=tuple(facts), notes=tuple(notes), is_complete=is_complete)
     return Results(out)
 
 
@@ -150,7 +150,7 @@ class _Pair:
             while (step := self.analysis.advance()) != "done":
                 self._add(self.analysis.take_rows(MOST_ROWS))
                 watch(self._state(before))
-                if interruption.is_asked:
+                if interruption.is_set():
                     return True
                 if step == "waiting":
                     time.sleep(WAIT_SECONDS)
@@ -166,7 +166,9 @@ class _Pair:
         if groups.height:
             place = (self.taps.cell.index, self.taps.replicate)
             self.keep.rows.measured[place] = groups["measured_s"][0]
-            if groups.height > 1 and _is_empty(groups.filter(pl.col("group") == OTHER)):
+            others = groups.filter(pl.col("group") == OTHER)
+            counted = ("flows", "packets_sent", "packets_received")
+            if groups.height > 1 and not any(others[name].sum() for name in counted):
                 self.keep.rows.without_others.append(place)
         self._add(tables)
         of = {"cell": self.taps.cell.index, "replicate": self.taps.replicate}
@@ -183,7 +185,7 @@ class _Pair:
         chosen = replace(settings, draw=Draw(names=names))
         again = CoreAnalysis(self.taps.sender, self.taps.receiver, chosen)
         with requested_interruption() as interruption:
-            while again.advance() != "done" and not interruption.is_asked:
+            while again.advance() != "done" and not interruption.is_set():
                 again.take_rows(MOST_ROWS)
             while again.take_rows(MOST_ROWS):
                 pass
@@ -202,12 +204,6 @@ class _Pair:
         plan, cell, replicate = self.source.plan, self.taps.cell, self.taps.replicate
         seed = plan.seed_of(replicate)
         self.keep.rows.add(with_leading_columns(tables, plan.axes, cell, replicate, seed))
-
-
-def _is_empty(groups: pl.DataFrame) -> bool:
-    """Return whether no group was seen at any point."""
-    counted = ("flows", "packets_sent", "packets_received")
-    return not any(groups[name].sum() for name in counted)
 
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -280,27 +276,20 @@ def _paths(inputs: Inputs) -> list[str]:
     return [os.fspath(path) for path in inputs]
 
 
-@dataclass
-class Interruption:
-    """Whether somebody has asked to stop."""
-
-    is_asked: bool = False
-
-
 @contextmanager
-def requested_interruption() -> Iterator[Interruption]:
+def requested_interruption() -> Iterator[threading.Event]:
     """Take the first Ctrl-C as a request while the block lasts; a second one raises as usual.
 
     Only the main thread can; in any other one, interruptions are as they were.
     """
-    interruption = Interruption()
+    interruption = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
     before = signal.getsignal(signal.SIGINT)
 
     def ask(_signal: int, _frame: FrameType | None) -> None:
-        interruption.is_asked = True
+        interruption.set()
         signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, ask)

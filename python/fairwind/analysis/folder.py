@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +31,19 @@ class Keep:
     rows: Rows
     manifest: Manifest
 
-    def add_notes(
-        self, *, facts: list[dict[str, Any]], notes: list[str], is_complete: bool
-    ) -> None:
+    def add(self, **known: Any) -> None:  # noqa: ANN401 - attributes of `Captured`
         """Add to the manifest what is known at the end only."""
-        self._replace(facts=tuple(facts), notes=tuple(notes), is_complete=is_complete)
+        self.manifest = replace(self.manifest, captured=replace(self._captured(), **known))
 
     def write(self, out: Path) -> None:
         """Write the tables, and the manifest with its warnings."""
         self.rows.write(out)
-        self._replace(caveats=caveats_of(out, self._captured().facts))
+        self.add(caveats=caveats_of(out, self._captured().facts))
         self.manifest.write(out)
 
     def _captured(self) -> Captured:
         assert self.manifest.captured is not None, "it is the manifest of captures"
         return self.manifest.captured
-
-    def _replace(self, **changed: Any) -> None:  # noqa: ANN401 - attributes of `Captured`
-        self.manifest = replace(self.manifest, captured=replace(self._captured(), **changed))
 
 
 @contextmanager
@@ -91,7 +86,7 @@ def _manifest(source: Source, settings: AnalysisSettings) -> Manifest:
         facts={},
         study=None,
         captured=Captured(
-            inputs=inputs, settings=settings.document, made_by=source.made_by, is_complete=False
+            inputs=inputs, settings=asdict(settings), made_by=source.made_by, is_complete=False
         ),
     )
 
@@ -100,25 +95,14 @@ def _make_room(out: Path, manifest: Manifest, *, force: bool) -> None:
     if not (out / MANIFEST).exists():
         return
     earlier = read_manifest(out)
-    if not force and not _is_same_analysis(earlier, manifest):
+    there, wanted = (one.captured and one.captured.inputs for one in (earlier, manifest))
+    if not force and there != wanted:
+        what = "a run" if there is None else "the analysis of other captures"
         raise FairwindError(
-            f"{out} holds {_what(earlier)}",
+            f"{out} holds {what}, {earlier.plan.name}",
             "name another folder with --out, or discard what is there with --force",
         )
     discard(out)
-
-
-def _is_same_analysis(earlier: Manifest, manifest: Manifest) -> bool:
-    """Return whether the folder has an analysis of the same captures."""
-    if earlier.captured is None or manifest.captured is None:
-        return False
-    return earlier.captured.inputs == manifest.captured.inputs
-
-
-def _what(earlier: Manifest) -> str:
-    if earlier.captured is None:
-        return f"a run, {earlier.plan.name}"
-    return f"the analysis of other captures, {earlier.plan.name}"
 
 
 MEASURED = "measured_s"

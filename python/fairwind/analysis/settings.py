@@ -6,10 +6,10 @@ Functions that read a text raise `FairwindError` with the name of the option.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_seconds
@@ -111,11 +111,6 @@ class AnalysisSettings:
     warmup_ns: int = 0
     slowest: int = 100
     draw: Draw | None = None
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Give them as the core takes them, and a manifest keeps them."""
-        return asdict(self)
 
 
 def span_ns(text: str, option: str) -> int:

@@ -154,8 +154,11 @@ def find_source(
                 "give that folder alone, or name capture files in it",
             )
         return _source_of_run(of_runs[0])
-    title = name or _title(senders[0])
-    plan = Plan.of_one_cell(title, "", {"sender": list(senders), "receiver": list(receivers)})
+    first = senders[0]
+    title = "standard input" if first == STANDARD_INPUT else Path(first).name or first
+    plan = Plan.of_one_cell(
+        name or title, "", {"sender": list(senders), "receiver": list(receivers)}
+    )
     return Source(plan, (Taps(tuple(senders), tuple(receivers), plan.cells[0]),))
 
 
@@ -171,10 +174,6 @@ def _check_readable(path: str) -> None:
             f"cannot read the capture {path}: {error.strerror or error}",
             "captures often belong to root: give yourself the file (sudo chown), or use sudo",
         ) from error
-
-
-def _title(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else Path(path).name or path
 
 
 def _run_of(path: str) -> Path | None:
@@ -210,14 +209,11 @@ def _source_of_run(path: str) -> Source:
             f"the run in {path} has no captures",
             "run its scenario again with a [capture] table, or --set capture={}",
         )
-    program = _program(run) if _is_of_shell(manifest.plan) else None
+    # A program behind a path has connections that nobody planned.
+    groups = [group["name"] for group in manifest.plan.cells[0].experiment.get("flows", ())]
+    is_of_shell = manifest.plan.name == "shell" and groups == [*BEHIND_PATH]
+    program = _program(run) if is_of_shell else None
     return Source(manifest.plan, tuple(found), manifest.engine, program)
-
-
-def _is_of_shell(plan: Plan) -> bool:
-    """Return whether a run was a program behind a path, with unplanned connections."""
-    flows = plan.cells[0].experiment.get("flows", ())
-    return plan.name == "shell" and [flow["name"] for flow in flows] == [*BEHIND_PATH]
 
 
 def _program(run: Path) -> Program:
@@ -308,11 +304,10 @@ def _as_behind_path(
 
 
 def _described(name: str, point: str, cell: int, replicate: int) -> CaptureInput:
-    file = Path(name)
-    if name == STANDARD_INPUT or not file.is_file():
-        return CaptureInput(name, point, _size(name), None, cell, replicate)
-    with file.open("rb") as opened:
-        head = hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
+    file, head = Path(name), None
+    if name != STANDARD_INPUT and file.is_file():
+        with file.open("rb") as opened:
+            head = hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
     return CaptureInput(name, point, _size(name), head, cell, replicate)
 
 

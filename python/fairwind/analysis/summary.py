@@ -67,10 +67,7 @@ TABLES: Mapping[Scope, tuple[Table, ...]] = {
         Table("delays", "group", {"scope": "group", "layer": "network"}),
         Table("setups", "group"),
     ),
-    "connection": (
-        Table("flows", "flow"),
-        Table("transport", "flow", {"scope": "flow"}),
-    ),
+    "connection": (Table("flows", "flow"), Table("transport", "flow", {"scope": "flow"})),
 }
 """The first one has a row for each; the others are joined to it."""
 
@@ -259,15 +256,18 @@ def frames_of(results: Results) -> Frames:
 
 def summary_frame(results: Results, limit: int, sort: str | None = None) -> pl.DataFrame:
     """Give the numbers of all groups and of the largest connections in one frame."""
-    tables = frames_of(results)
-    parts = [
-        summary_of(tables, "group", MOST_GROUPS),
-        summary_of(tables, "connection", limit, sort),
-    ]
+    parts = _summaries(results, limit, sort)
     return pl.concat([part for part in parts if part.width], how="diagonal_relaxed")
 
 
 MOST_GROUPS = 1000
+
+
+def _summaries(results: Results, limit: int, sort: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give the numbers of all groups, and of the largest connections."""
+    tables = frames_of(results)
+    groups = summary_of(tables, "group", MOST_GROUPS)
+    return groups, summary_of(tables, "connection", limit, sort)
 
 
 def readable_rows(
@@ -310,9 +310,7 @@ def readable_summary(
     results: Results, limit: int, sort: str | None = None
 ) -> list[tuple[list[str], list[list[object]]]]:
     """Give two tables: one column for each group, and one row for each large connection."""
-    tables = frames_of(results)
-    groups = summary_of(tables, "group", MOST_GROUPS)
-    connections = summary_of(tables, "connection", limit, sort)
+    groups, connections = _summaries(results, limit, sort)
     shown = [upright(groups)] if groups.height else []
     if connections.height:
         shown.append(readable_rows(connections, brief_measures(connections)))
@@ -348,15 +346,15 @@ def json_document(
     """
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
-    frames = frames_of(results)
+    groups, connections = _summaries(results, limit, sort)
     text = asdict(captured)
     text.pop("made_by")
     return {
         "format_version": FORMAT_VERSION,
         "name": results.manifest.plan.name,
         **text,
-        "groups": _rows(summary_of(frames, "group", MOST_GROUPS)),
-        "connections": _rows(summary_of(frames, "connection", limit, sort)),
+        "groups": _rows(groups),
+        "connections": _rows(connections),
         "tables": {name: results.table(name).to_dicts() for name in tables},
     }
 

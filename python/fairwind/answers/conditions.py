@@ -17,16 +17,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from fairwind.compare import Contrast, Labelled
+from fairwind.compare import Comparison, Contrast, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
+from fairwind.scenario.plan import Plan
 from fairwind.statistics import holm
 from fairwind.statistics.decisions import ALPHA, has_spread, look_alpha, p_value
 
@@ -166,10 +167,43 @@ def judge(
         [p_value(found.test, found.bound(condition.limit)) for condition, (_, found) in fitting]
     )
     alpha = look_alpha(looks) if looks else ALPHA
-    return [
+    judged = [
         _judgement(condition, labels, found, float(p), is_sure=bool(p < alpha))
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
+    if all(is_unchanged(found) for _, (_, found) in fitting):
+        end = "; all pairs of runs are equal: does the change apply?"
+        judged = [replace(one, evidence=f"{one.evidence}{end}") for one in judged]
+    return judged
+
+
+def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
+    """Judge conditions on the values of an axis of a run, against its first one."""
+    sides = Comparison(results, None, axis)
+    return judge(conditions, sides.contrasts(columns_of(conditions, sides.runs)), sides.looks)
+
+
+def only_axis(plan: Plan) -> str:
+    """Give the axis of a plan that conditions are about.
+
+    Raises
+    ------
+    FairwindError
+        If no axis has several values, or more than one.
+    """
+    axes = [axis.name for axis in plan.axes if len(axis.labels) > 1]
+    if not axes:
+        raise FairwindError(
+            "a condition compares the values of an axis, and the scenario has none with several",
+            "give it one in [sweep], or compare two runs: fairwind compare DIR_A DIR_B --fail-if",
+        )
+    if len(axes) > 1:
+        raise FairwindError(
+            f"a condition compares the values of one axis, and the scenario has {len(axes)} with "
+            "several values",
+            "run it without --fail-if, then: fairwind compare DIR --by AXIS --fail-if ...",
+        )
+    return axes[0]
 
 
 def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:
@@ -224,6 +258,6 @@ def _evidence(found: Contrast, relative: float, p: float) -> str:
         low, high = (found.relative(bound) for bound in (found.test.low, found.test.high))
         parts.append(f"95 % interval {percent_interval(low, high)} %")
     if not np.isnan(p):
-        parts.append(f"p (Holm) {p:.2g}")
+        parts.append(f"p of the limit (Holm) {p:.2g}")
     seeds = min(found.test.samples_a, found.test.samples_b)
     return f"{', '.join(parts)}, {seeds} seed{'' if seeds == 1 else 's'}"

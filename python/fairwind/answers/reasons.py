@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from fairwind.compare import differing
-from fairwind.preview.traps import THIN_PACKETS
+from fairwind.preview.traps import OF_THIN_STREAMS, THIN_PACKETS
 from fairwind.results import Results
 from fairwind.results.tidy import ANSWERS
 from fairwind.scenario.plan import Axis
@@ -34,8 +34,6 @@ COUNTERS: Mapping[str, tuple[str, str]] = {
 
 OF_SENDERS = COUNTERS.keys() - {"ecn", "syn_retries"}
 """Settings without effect at an end that sends no data."""
-
-OF_THIN_STREAMS = ("linear_timeouts", "modified_fast_retransmit", "redundant_bundling")
 
 OF_CONTROLS = {"hystart": "cubic"}
 """Settings of one congestion control."""

@@ -1,4 +1,4 @@
-"""Runs that add seeds until every effect of their axes is decided, or a bound is reached.
+"""Runs that add seeds until every effect of their axes, or every condition on them, is decided.
 
 Each look at the results pays for its share of the error rate (`fairwind.statistics.decisions`), so
 that looking often does not make chance look like an effect. The seeds, simulations and tables are
@@ -7,10 +7,11 @@ those of a run that asks for the last number of seeds from the beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fairwind.answers.answer import answer_of, margin_of
+from fairwind.answers.conditions import Condition, Judgement, Outcome, judge_run, only_axis
 from fairwind.answers.effects import check_margin
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
@@ -38,13 +39,23 @@ class Look:
     seeds : int
         Seeds of each cell.
     answer : Answer
+    judged : tuple of Judgement
+        The conditions that the run is to decide; empty if it decides effects.
     is_last : bool
         Whether all is decided, or the bound is reached.
     """
 
     seeds: int
     answer: Answer
+    judged: tuple[Judgement, ...]
     is_last: bool
+
+    @property
+    def undecided(self) -> int:
+        """How many conditions, or else effects, are undecided."""
+        if self.judged:
+            return sum(one.outcome is Outcome.UNDECIDED for one in self.judged)
+        return len(self.answer.undecided)
 
 
 @dataclass(frozen=True)
@@ -58,10 +69,13 @@ class Growth:
         if it is more.
     margin : float, optional
         As in `answer_of`.
+    conditions : tuple of Condition
+        What is to be decided in the place of all effects; the plan then has one axis.
     """
 
     most_seeds: int = MOST_SEEDS
     margin: float | None = None
+    conditions: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no run can keep to, before anything runs."""
@@ -80,7 +94,7 @@ def run_until_decided(
     on_progress: Callable[[RunState], None] | None = None,
     on_look: Callable[[Look], None] | None = None,
 ) -> Results:
-    """Run a plan, and add seeds until every effect is decided or the bound is reached.
+    """Run a plan, and add seeds until all that is asked is decided or the bound is reached.
 
     Parameters
     ----------
@@ -112,12 +126,18 @@ def run_until_decided(
         answer = answer_of(results, margin)
         if answer is None or not answer.axes:
             return results
-        is_last = not answer.undecided or size >= growth.most_seeds
+        judged = _judged(growth.conditions, results, base)
+        look = Look(size, answer, judged, is_last=size >= growth.most_seeds)
+        look = look if look.undecided else replace(look, is_last=True)
         if on_look is not None:
-            on_look(Look(size, answer, is_last))
-        if is_last:
+            on_look(look)
+        if look.is_last:
             return results
         size = min(next_look(size), growth.most_seeds)
+
+
+def _judged(conditions: Sequence[Condition], results: Results, base: Plan) -> tuple[Judgement, ...]:
+    return tuple(judge_run(conditions, results, only_axis(base))) if conditions else ()
 
 
 def _looks_so_far(

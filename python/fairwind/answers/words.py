@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from fairwind.quantities import percent, percent_interval
+from fairwind.quantities import percent, percent_interval, significant
 from fairwind.results.answer import Effect, Share
 from fairwind.statistics import EffectVerdict
 from fairwind.statistics.decisions import DIFFERENT
@@ -60,7 +60,10 @@ def _of_one_measure(effects: Sequence[Effect]) -> str:
     if len(effects) == 1:
         return f"{subject} {effect_in_words(effects[0])}"
     if len(effects) <= MOST_CONTEXTS:
-        parts = [f"{effect_in_words(one)} at {one.context}" for one in effects]
+        where: dict[str, list[str]] = {}
+        for one in effects:
+            where.setdefault(effect_in_words(one), []).append(one.context)
+        parts = [f"{words} at {' and '.join(those)}" for words, those in where.items()]
         return f"{subject} {', '.join(parts)}"
     by_verdict: dict[EffectVerdict, list[Effect]] = {}
     for effect in effects:
@@ -85,10 +88,14 @@ def _counted_verdict(verdict: EffectVerdict, effects: Sequence[Effect]) -> str:
 
 
 def effect_in_words(effect: Effect) -> str:
-    """Say one effect: ``-52 % [-69, -28]``, ``no difference (within 1 %)``."""
+    """Say one effect: ``-52 % [-69, -28], 245 to 118 ms``, ``no difference (within 1 %)``."""
     match effect.verdict:
         case EffectVerdict.LESS | EffectVerdict.MORE:
-            return relative_in_words(effect) or effect.verdict.value
+            means = " to ".join(
+                significant(one, 3) for one in effect.shown_means if one is not None
+            )
+            found = relative_in_words(effect) or effect.verdict.value
+            return f"{found}, {means} {effect.unit}".rstrip()
         case EffectVerdict.NO_DIFFERENCE:
             return _no_difference(effect)
         case EffectVerdict.UNDECIDED:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -122,17 +123,13 @@ To = Annotated[
         "--to", metavar="WHEN", help="Ignore everything after this time, written as for --from."
     ),
 ]
+TimeOption = partial(typer.Option, metavar="TIME")
 ConnectionFrom = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME", help="Ignore the first TIME of each connection, like 10s. Default: nothing."
-    ),
+    TimeOption(help="Ignore the first TIME of each connection, like 10s. Default: nothing."),
 ]
 ConnectionTo = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME", help="Ignore each connection after TIME, like 60s. Default: nothing."
-    ),
+    str | None, TimeOption(help="Ignore each connection after TIME, like 60s. Default: nothing.")
 ]
 DrawOption = Annotated[
     str | None,
@@ -149,9 +146,7 @@ PerFlow = Annotated[
 ]
 IdleTimeout = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME", help="End a connection after this idle time, like 10min. Default: never."
-    ),
+    TimeOption(help="End a connection after this idle time, like 10min. Default: never."),
 ]
 VantageOption = Annotated[
     Literal["auto", "sender", "receiver", "opener", "answerer"],

@@ -10,17 +10,12 @@ from typing import Any
 
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
+from fairwind.answers.conditions import Condition
 from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import (
-    OutputFormat,
-    line_width,
-    log_left_out,
-    print_fitted,
-    print_json,
-)
+from fairwind.cli.output import OutputFormat, line_width, log_left_out, print_fitted, print_json
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_ratio, percent, percent_interval
@@ -38,7 +33,13 @@ DISPENSABLE = ("more seeds", "reference", "mean", "interval", "effect / %", "ver
 """Columns that are left out where the table is too wide, the first one first, but for the last."""
 
 
-def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -> Growth:
+def growth_of(
+    margin: str | None,
+    most_seeds: int | None,
+    conditions: tuple[Condition, ...] = (),
+    *,
+    is_growing: bool,
+) -> Growth:
     """Read the options of a run's answer.
 
     Parameters
@@ -51,7 +52,7 @@ def growth_of(margin: str | None, most_seeds: int | None, *, is_growing: bool) -
             "--most-seeds bounds the seeds that --until-decided adds",
             "add --until-decided, or set a number of seeds with --set repeat=N",
         )
-    return Growth(most_seeds or MOST_SEEDS, margin_in(margin))
+    return Growth(most_seeds or MOST_SEEDS, margin_in(margin), conditions)
 
 
 def margin_in(option: str | None) -> float | None:
@@ -77,11 +78,7 @@ def is_undecided(results: Results) -> bool:
 
 
 def print_run(
-    results: Results,
-    output: OutputFormat,
-    margin: float | None = None,
-    *,
-    is_wide: bool = False,
+    results: Results, output: OutputFormat, margin: float | None = None, *, is_wide: bool = False
 ) -> None:
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:

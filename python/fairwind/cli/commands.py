@@ -89,13 +89,25 @@ UntilDecided = Annotated[
     bool,
     typer.Option(
         "--until-decided",
-        help="Add seeds until every effect of the axes is decided; what is there already is kept. "
-        "Exit code 4 if some are undecided at the bound.",
+        help="Add seeds until every effect of the axes, or every --fail-if, is decided; what is "
+        "there already is kept. Exit code 4 if some are undecided at the bound.",
     ),
 ]
+Conditions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help="Fail if GROUP.MEASURE > PERCENT, or <, as 'thin.delivery_latency_p99 > +10%'; "
+        "repeatable.",
+    ),
+]
+JUnit = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the outcomes of conditions as JUnit XML."),
+]
 MostSeeds = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64."),
+    int | None, typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64.")
 ]
 Margin = Annotated[
     str | None,
@@ -159,19 +171,25 @@ def run(
     until_decided: UntilDecided = False,
     most_seeds: MostSeeds = None,
     margin: Margin = None,
+    conditions: Conditions = None,
+    junit: JUnit = None,
 ) -> None:
     """Run a scenario or a named test, all cells and replicates; resume an interrupted run.
 
     A scenario with an axis ends with what the axis does to the main measure of each group. --format
-    json prints an object with the summary and this answer, csv the summary alone.
+    json prints an object with the summary and this answer, csv the summary alone. With --fail-if,
+    the exit code is 3 if a condition is surely met by a value of the axis, against the first one.
     """
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
-    from fairwind.cli import answers, runs
+    from fairwind.answers.conditions import judge_run, only_axis
+    from fairwind.cli import answers, comparisons, runs
     from fairwind.execution.execute import RunSettings
 
-    growth = answers.growth_of(margin, most_seeds, is_growing=until_decided)
+    wanted = comparisons.conditions_in(conditions or (), junit)
+    axis = only_axis(plan) if wanted else ""
+    growth = answers.growth_of(margin, most_seeds, wanted, is_growing=until_decided)
     place = RunSettings(jobs, out, force, workers=workers)
     planned = PlannedRun(plan, place)
     if until_decided:
@@ -181,7 +199,9 @@ def run(
     results = runs.execute(chosen, engine, place, grown, growth.margin, is_live=live)
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
-    if until_decided and answers.is_undecided(results):
+    if wanted:
+        comparisons.exit_by(judge_run(wanted, results, axis), f"{results.folder} by {axis}", junit)
+    elif until_decided and answers.is_undecided(results):
         raise typer.Exit(ExitCode.UNDECIDED)
 
 
@@ -224,8 +244,7 @@ def study(
     *,
     on: On = "sim",
     form: Annotated[
-        str | None,
-        typer.Option(help="Form of the study. Default: full; on the kernel: kernel."),
+        str | None, typer.Option(help="Form of the study. Default: full; on the kernel: kernel.")
     ] = None,
     reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
     settings: Settings = None,
@@ -278,7 +297,6 @@ def show(
 ) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
-    from fairwind.cli.output import print_frame
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
@@ -331,19 +349,8 @@ def compare(
             "measures.",
         ),
     ] = None,
-    conditions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-if",
-            metavar="CONDITION",
-            help="Fail if GROUP.MEASURE > PERCENT, or <, as 'thin.delivery_latency_p99 > +10%'; "
-            "repeatable.",
-        ),
-    ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the outcomes of conditions as JUnit XML."),
-    ] = None,
+    conditions: Conditions = None,
+    junit: JUnit = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Compare two runs, or the values of an axis of one, with 95 % intervals.
@@ -353,8 +360,7 @@ def compare(
     """
     from fairwind.cli import comparisons
 
-    sides = comparisons.comparison_of(first, second, by)
-    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
+    comparisons.run_comparison(first, second, by, measures, conditions or (), junit, output)
 
 
 @app.command()

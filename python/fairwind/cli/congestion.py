@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.output import Format, OutputFormat, print_rows
+from fairwind.cli.output import Format, OutputFormat, command_group, print_rows
 from fairwind.congestion.sources import (
     available,
     built_in,
@@ -29,11 +29,7 @@ ENDPOINTS = {
     "bbr": "BBR (version 1) of the endpoint; the kernel's, if its module is there, on the kernel.",
 }
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, compile and load congestion controls in C.",
-)
+app = command_group("List, compile and load congestion controls in C.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name in scenarios.")]
 
@@ -57,8 +53,7 @@ def list_(*, output: Format = OutputFormat.TABLE) -> None:
     ]
     known = {row[2] for row in rows}
     rows += [("", "others'", name, True, "") for name in sorted(set(loaded()) - known)]
-    columns = ["name", "kind", "kernel_name", "loaded", "what"]
-    print_rows(columns, rows, output)
+    print_rows(["name", "kind", "kernel_name", "loaded", "what"], rows, output)
 
 
 @app.command()
@@ -66,8 +61,7 @@ def build(
     source: Annotated[Path, typer.Argument(metavar="FILE.c", help="The C source.")],
     *,
     name: Annotated[
-        str | None,
-        typer.Option(help="Name in scenarios. Default: the file name without .c."),
+        str | None, typer.Option(help="Name in scenarios. Default: the file name without .c.")
     ] = None,
     no_object: Annotated[
         bool, typer.Option("--no-object", help="Compile for the simulator only; needs no clang.")

@@ -9,28 +9,21 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.output import Format, OutputFormat, print_rows
+from fairwind.cli.output import Format, OutputFormat, command_group, print_rows
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.kernels.build import BuildState, build
 from fairwind.kernels.catalogue import built_kernels, cache, remove
 from fairwind.kernels.configuration import FREQUENCIES
 from fairwind.kernels.sources import offered_versions, source_of_file, source_of_version
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Build Linux kernels for virtual time, and list or remove them.",
-)
+app = command_group("Build Linux kernels for virtual time, and list or remove them.")
 
 LINES_EVERY = 250
 """Without a terminal, progress is a line for so many files."""
 
 
 @app.command("list")
-def list_(
-    *,
-    output: Format = OutputFormat.TABLE,
-) -> None:
+def list_(*, output: Format = OutputFormat.TABLE) -> None:
     """List built kernels; print which versions the machine's package sources have."""
     rows = [
         (
@@ -43,8 +36,7 @@ def list_(
         )
         for kernel in built_kernels()
     ]
-    columns = ["engine", "release", "hz", "system_calls", "origin", "folder"]
-    print_rows(columns, rows, output)
+    print_rows(["engine", "release", "hz", "system_calls", "origin", "folder"], rows, output)
     offered = ", ".join(offered_versions()) or "none (no Debian packages here)"
     sys.stderr.write(f"sources that can be built: {offered}\n")
 
@@ -57,8 +49,7 @@ def build_(
     ] = None,
     *,
     source: Annotated[
-        Path | None,
-        typer.Option(metavar="TREE|TARBALL", help="Build this source instead."),
+        Path | None, typer.Option(metavar="TREE|TARBALL", help="Build this source instead.")
     ] = None,
     hz: Annotated[
         int, typer.Option(help=f"Timer frequency: {', '.join(map(str, FREQUENCIES))}.")

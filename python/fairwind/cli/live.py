@@ -77,14 +77,21 @@ class Picture:
             table.add_column("goodput over time", no_wrap=True, min_width=GRAPH_WIDTH)
         for group in groups:
             graph = [_graph(self.goodput[group.name])] if has_graphs else []
-            table.add_row(group.name, *_group_cells(group), *graph)
+            share = group.retransmission_ratio
+            table.add_row(
+                group.name,
+                _scaled(group.goodput_bits_per_second, RATES),
+                _optional(group.ack_latency_s, LATENCIES),
+                str(group.packets_lost),
+                "-" if share is None else f"{share:.2%}",
+                str(group.timeouts),
+                *graph,
+            )
         return table
 
 
 @dataclass
 class _Watched:
-    """A simulation under way that is looked at."""
-
     watch: LiveWatch
     began: float
     picture: Picture = field(default_factory=Picture)
@@ -239,17 +246,6 @@ def _is_busy(queue: LiveQueue) -> bool:
     return bool(backlog >= LEAST_BACKLOG or queue.dropped_packets or queue.marked_packets)
 
 
-def _group_cells(group: LiveGroup) -> tuple[str, ...]:
-    share = group.retransmission_ratio
-    return (
-        _scaled(group.goodput_bits_per_second, RATES),
-        _optional(group.ack_latency_s, LATENCIES),
-        str(group.packets_lost),
-        "-" if share is None else f"{share:.2%}",
-        str(group.timeouts),
-    )
-
-
 def _queues_table(queues: Iterable[LiveQueue]) -> Table:
     table = _table("queue", ("backlog", "in bytes", "dropped", "marked"))
     for queue in queues:
@@ -272,8 +268,7 @@ def _table(first: str, others: Iterable[str]) -> Table:
     return table
 
 
-def _graph(values: Iterable[float]) -> str:
-    past = list(values)
+def _graph(past: Sequence[float]) -> str:
     top = max(past, default=0.0)
     steps = len(GRAPH) - 1
     return "".join(GRAPH[round(value / top * steps)] if top > 0 else GRAPH[0] for value in past)

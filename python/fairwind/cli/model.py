@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from fairwind.cli import model_tables
-from fairwind.cli.output import Format, OutputFormat, print_frame, print_json, print_rows
+from fairwind.cli.output import (
+    Format,
+    OutputFormat,
+    command_group,
+    print_frame,
+    print_json,
+    print_rows,
+)
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
@@ -27,11 +34,7 @@ if TYPE_CHECKING:
 
     from fairwind.models.dama import DemandAssignedLink
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Closed-form models to compare runs with.",
-)
+app = command_group("Closed-form models to compare runs with.")
 
 
 class Table(StrEnum):
@@ -121,11 +124,6 @@ Drawn = Annotated[
 ]
 
 
-@app.callback()
-def model() -> None:
-    """Closed-form models to compare runs with."""
-
-
 @app.command()
 def dama(
     *,
@@ -150,9 +148,9 @@ def dama(
 ) -> None:
     """Print how TCP starts up over a link whose capacity is assigned on demand.
 
-    Tables: growth of the window, how much to request, completion times and volumes. The model is
-    that of the paper by Gotta, Potorti and Secchi (IWSSC 2006); the defaults are its satellite
-    platform, with inferred periods.
+    It covers requests by rate (rbdc) and no others. Tables: growth of the window, how much to
+    request, completion times and volumes. The model is that of the paper by Gotta, Potorti and
+    Secchi (IWSSC 2006); the defaults are its satellite platform, with inferred periods.
     """
     from fairwind.models.dama import DemandAssignedLink
     from fairwind.models.errors import ModelWarning, positive
@@ -221,33 +219,23 @@ class Cases:
 
         law = Law(law_name)
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
+        multipliers, volumes, within_s = self.multipliers, self.volumes, self.within_s
+        by_volume = curves.completion_by_volume(
+            link, initial, multipliers, most_segments=max(volumes), law=law
+        )
+        by_multiplier = curves.completion_by_multiplier(link, volumes, initial, law=law)
+        carried = curves.carried_over_time(link, self.initial_windows, within_s, law)
+        window = curves.window_over_time(link, initial, multiplier)
+        panels = {
+            f"Window (initially {initial:g}, k = {multiplier:g})": window,
+            "Equivalent round trip": curves.equivalent_rtt_by_ratio(multipliers),
+            f"Transfer time against volume (initial window {initial:g})": by_volume,
+            f"Transfer time against k (initial window {initial:g})": by_multiplier,
+            "Slots used against k": curves.utilisation_by_multiplier(link, volumes),
+            f"Volume over {within_s:g} s": carried,
+        }
         return plots.curve_panels(
-            [
-                plots.model_curves(
-                    curves.window_over_time(link, initial, multiplier),
-                    f"Window (initially {initial:g}, k = {multiplier:g})",
-                ),
-                plots.model_curves(
-                    curves.equivalent_rtt_by_ratio(self.multipliers), "Equivalent round trip"
-                ),
-                plots.model_curves(
-                    curves.completion_by_volume(
-                        link, initial, self.multipliers, most_segments=max(self.volumes), law=law
-                    ),
-                    f"Transfer time against volume (initial window {initial:g})",
-                ),
-                plots.model_curves(
-                    curves.completion_by_multiplier(link, self.volumes, initial, law=law),
-                    f"Transfer time against k (initial window {initial:g})",
-                ),
-                plots.model_curves(
-                    curves.utilisation_by_multiplier(link, self.volumes), "Slots used against k"
-                ),
-                plots.model_curves(
-                    curves.carried_over_time(link, self.initial_windows, self.within_s, law),
-                    f"Volume over {self.within_s:g} s",
-                ),
-            ]
+            [plots.model_curves(frame, title) for title, frame in panels.items()]
         )
 
 
@@ -313,8 +301,7 @@ Initial = Annotated[
 PathRtt = Annotated[str, typer.Option(help="Round-trip time without queues.")]
 Rate = Annotated[str | None, typer.Option(help="Rate of the bottleneck. Default: unlimited.")]
 Offered = Annotated[
-    float | None,
-    typer.Option(help="Initial receive window in segments. Default: unlimited."),
+    float | None, typer.Option(help="Initial receive window in segments. Default: unlimited.")
 ]
 Opening = Annotated[
     str | None,
@@ -376,7 +363,6 @@ def sharing(
 
 
 def _read_positive(option: str, text: str, parse: Callable[[str], float]) -> float:
-    """Give a quantity that is above zero."""
     value = read_option(option, text, parse)
     if value <= 0:
         raise FairwindError(

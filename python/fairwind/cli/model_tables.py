@@ -45,7 +45,10 @@ K = "k: capacity that a terminal requests over the rate that it measured"
 
 def link_text(frame: pl.DataFrame) -> str:
     """Lay out the table `link`: one quantity on each line, with its unit."""
-    rows = [(meaning, value, _unit_of(name)) for name, value, meaning in frame.iter_rows()]
+    rows = [
+        (meaning, value, next(unit for ending, unit in UNITS.items() if name.endswith(ending)))
+        for name, value, meaning in frame.iter_rows()
+    ]
     return _section("The link", (), ("quantity", "value", "unit"), rows)
 
 
@@ -158,10 +161,7 @@ def sharing_text(rows: Sequence[Mapping[str, float]], initial: float) -> str:
 
 
 def _section(
-    heading: str,
-    legend: Sequence[str],
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
+    heading: str, legend: Sequence[str], columns: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> str:
     lines = [heading, *(f"  {line}" for line in legend)]
     return "\n".join(lines) + "\n\n" + aligned(columns, rows)
@@ -176,7 +176,3 @@ def _scaled(
         for name, (_, scale) in columns.items()
     ]
     return [title for title, _ in columns.values()], list(zip(*values, strict=True))
-
-
-def _unit_of(quantity: str) -> str:
-    return next(unit for ending, unit in UNITS.items() if quantity.endswith(ending))

@@ -35,6 +35,12 @@ Wide = Annotated[
     bool, typer.Option("--wide", help="Print all columns of tables, however wide they are.")
 ]
 
+
+def command_group(description: str) -> typer.Typer:
+    """Make a command that has commands of its own."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, help=description)
+
+
 MOST_WRAPPED = 8
 """Tables of more columns lose the last ones where they do not fit."""
 
@@ -142,11 +148,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = show  # type: ignore[assignment]
             command()
-    except RunInterrupted as error:
-        complain(error)
-        return ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
-        complain("interrupted")
+    except (RunInterrupted, KeyboardInterrupt) as error:
+        complain(str(error) or "interrupted")
         return ExitCode.INTERRUPTED
     except ScenarioError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the core's text is already complete

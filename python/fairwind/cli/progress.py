@@ -154,8 +154,6 @@ class _LiveRun:
 
 @dataclass
 class _RunLines:
-    """Progress of a run as lines of text."""
-
     console: Console
     warned: _Warnings
     live: LiveLines | None = None
@@ -172,16 +170,12 @@ class _RunLines:
             if state.resumed:
                 print_line(self.console, f"{_counts(state)} were finished before")
         elif now - self.last >= LINE_SECONDS:
-            self.last = now
-            print_line(self.console, f"{_counts(state)}{self._remaining(state, now)}")
-
-    def _remaining(self, state: RunState, now: float) -> str:
-        if state.fraction <= 0:
-            return ""
-        elapsed = now - self.started
-        seconds = elapsed * (1 - state.fraction) / state.fraction
-        rate = (state.finished - state.resumed) / elapsed
-        return f", {rate:.3g} a second, about {seconds:.0f} s left"
+            self.last, left = now, ""
+            if (done := state.fraction) > 0:
+                elapsed = now - self.started
+                rate = (state.finished - state.resumed) / elapsed
+                left = f", {rate:.3g} a second, about {elapsed * (1 - done) / done:.0f} s left"
+            print_line(self.console, f"{_counts(state)}{left}")
 
 
 def _every(

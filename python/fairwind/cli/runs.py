@@ -28,17 +28,12 @@ from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import one_of
 from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
+from fairwind.notebook.drawing import of_study
 from fairwind.plots import Figure, unvalidated
 from fairwind.quantities import counted, time_in_words
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
-from fairwind.results import (
-    Claim,
-    Results,
-    lateness_in_words,
-    shown_tables,
-    tidy_overview,
-)
+from fairwind.results import Claim, Results, lateness_in_words, shown_tables, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.studies import study_named
 
@@ -55,7 +50,7 @@ def execute(
     is_live: bool = False,
 ) -> Results:
     """Run a scenario with its progress, looks, warnings and results on standard error."""
-    plan, most_seeds = scenario.check(), None if growth is None else growth.most_seeds
+    plan = scenario.check()
     for warning in plan.warnings:
         log(f"warning: {warning}")
     resumed = None
@@ -73,7 +68,7 @@ def execute(
         def on_look(look: Look) -> None:
             log(look_in_words(look, growth or Growth()))
 
-        results = scenario.run_on(engine, settings, most_seeds, margin, on_progress, on_look)
+        results = scenario.run_on(engine, settings, growth, margin, on_progress, on_look)
     again = f", {resumed} of them resumed" if resumed else ""
     done = results.manifest.plan.runs - len(results.failures)
     log(f"{counted(done, one_of(engine))}{again}; tables: {results.folder}")
@@ -85,9 +80,11 @@ def execute(
 
 def look_in_words(look: Look, growth: Growth) -> str:
     """Report what a look found, and what follows."""
-    count = len(look.answer.undecided)
-    undecided = f"{count} of {counted(len(look.answer.effects), 'effect')} undecided"
-    if not count:
+    every, what = len(look.answer.effects), "effect"
+    if look.judged:
+        every, what = len(look.judged), "condition"
+    undecided = f"{look.undecided} of {counted(every, what)} undecided"
+    if not look.undecided:
         return f"{counted(look.seeds, 'seed')}: everything is decided"
     end = f"; stopped at --most-seeds {growth.most_seeds}" if look.is_last else ""
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
@@ -138,7 +135,6 @@ def run_study(
 
 
 def _print_expected_time(state: RunState) -> None:
-    """Print the expected duration of a run in real time."""
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return
@@ -204,13 +200,9 @@ def report(results: Results, out: Path | None, margin: float | None, *, has_figu
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
     """
-    figures: Sequence[Figure] = ()
-    claims: Sequence[Claim] = ()
-    if results.manifest.study is not None:
-        chosen = study_named(results.manifest.study)
-        with unvalidated():
-            figures, claims = chosen.figures(results), chosen.claims(results)
-        _print_verdicts(claims)
+    with unvalidated():
+        figures, claims = of_study(results)
+    _print_verdicts(claims)
     _report(results, out, figures, claims, has_figures=has_figures, margin=margin)
 
 

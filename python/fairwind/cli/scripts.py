@@ -102,10 +102,12 @@ def _follow_all(
     outcomes, unread, differing = [], 0, 0
     for script in found:
         try:
-            outcomes.append(_shown(follow(script, settings), verbose=verbose))
+            outcomes.append(outcome := follow(script, settings))
+            sys.stdout.write(f"{outcome}\n{outcome.dialogue if verbose else ''}")
+            sys.stdout.flush()
             if against is not None:
                 other = follow(script, replace(settings, on=against))
-                differing += _compared(outcomes[-1], other, settings.on, against)
+                differing += _compared(outcome, other, settings.on, against)
         except UnreadableScriptError as error:
             # One file among many must not hide what became of the others.
             unread += 1
@@ -138,14 +140,6 @@ def _definition(text: str) -> tuple[str, str]:
     if not (name and sign):
         raise FairwindError(f"-D {text}: expected NAME=VALUE", "for example -D MSS=1460")
     return name, value
-
-
-def _shown(outcome: ScriptOutcome, *, verbose: bool) -> ScriptOutcome:
-    sys.stdout.write(f"{outcome}\n")
-    if verbose and outcome.dialogue:
-        sys.stdout.write(outcome.dialogue)
-    sys.stdout.flush()
-    return outcome
 
 
 def _counted(outcomes: Sequence[ScriptOutcome]) -> str:

@@ -98,7 +98,6 @@ def _meant_for(
     known: Set[str],
     settings: Mapping[str, str],
 ) -> dict[str, str] | None:
-    """Give one scenario what is meant for it."""
     meant = {}
     for key, value in settings.items():
         axis = key.replace('"', "").removeprefix("sweep.")

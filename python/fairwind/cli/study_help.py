@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
@@ -51,13 +51,11 @@ def described(study: Study) -> list[list[str]]:
 def _forms(study: Study) -> list[list[str]]:
     """Describe all axes of the first form, and the size of each part of the others."""
     plans = {form: _plans(study, form) for form in study.forms}
-    parts = {
-        form: [f"  part {name}: {counted(plan.runs, 'run')}" for name, plan in plans[form].items()]
-        for form in plans
-    }
     first = next(iter(plans))
-    parts[first] = _axes(plans[first])
-    return [[_head(study, form, plans[form]), *parts[form]] for form in plans]
+    return [
+        [_head(study, form, parts), *_parts(parts, has_axes=form == first)]
+        for form, parts in plans.items()
+    ]
 
 
 def _plans(study: Study, form: str) -> dict[str, Plan]:
@@ -73,9 +71,9 @@ def _head(study: Study, form: str, plans: Mapping[str, Plan]) -> str:
     return f"--form {form}: {counted(runs, 'run')}{words}"
 
 
-def _axes(plans: Mapping[str, Plan]) -> list[str]:
-    lines = []
+def _parts(plans: Mapping[str, Plan], *, has_axes: bool) -> Iterator[str]:
     for name, plan in plans.items():
-        lines.append(f"  part {name}: {counted(plan.runs, 'run')}, {len(plan.seeds)} of each cell")
-        lines += [f"    sweep.{axis.name}: {labels_in_words(axis.labels)}" for axis in plan.axes]
-    return lines
+        each = f", {len(plan.seeds)} of each cell" if has_axes else ""
+        yield f"  part {name}: {counted(plan.runs, 'run')}{each}"
+        for axis in plan.axes if has_axes else ():
+            yield f"    sweep.{axis.name}: {labels_in_words(axis.labels)}"

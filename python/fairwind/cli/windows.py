@@ -9,18 +9,16 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.output import Format, OutputFormat, print_json, print_rows
+from fairwind.cli.output import Format, OutputFormat, command_group, print_json, print_rows
 from fairwind.cli.settings import read_option
 from fairwind.quantities import parse_seconds
 from fairwind.windows import RememberedWindow, WindowOptions, clear, show, start, stop
 
 USUAL = WindowOptions()
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Let the running kernel cache congestion windows by peer address, for a control "
-    "group; needs root.",
+app = command_group(
+    "Let the running kernel cache congestion windows by peer address, for a control group; "
+    "needs root."
 )
 
 Group = Annotated[
@@ -35,8 +33,7 @@ def start_(
     *,
     lifetime: Annotated[str, typer.Option(help="Age at which a cached window expires.")] = "10 min",
     entries: Annotated[
-        int,
-        typer.Option(min=0, max=10_000_000, help="Largest number of cached peers."),
+        int, typer.Option(min=0, max=10_000_000, help="Largest number of cached peers.")
     ] = USUAL.entries,
     largest_window: Annotated[
         int | None,
@@ -70,9 +67,8 @@ def start_(
     ] = False,
 ) -> None:
     """Start: new connections use the windows of ended ones, until `stop`."""
-    largest = (
-        largest_window if exact or largest_window is not None else USUAL.largest_window_packets
-    )
+    usual = None if exact else USUAL.largest_window_packets
+    largest = usual if largest_window is None else largest_window
     lifetime_s = read_option("--lifetime", lifetime, parse_seconds)
     options = WindowOptions(lifetime_s, entries, largest, exact, outgoing, at_close)
     name = start(group, options)

@@ -82,24 +82,21 @@ def digest_of(written: type[Any]) -> str:
     """
     described = _Description()
     described.add(written, getattr(written, "__qualname__", repr(written)))
-    return described.hexdigest()
+    return described.hash.hexdigest()
 
 
 class _Description:
     """A digest that grows value by value; each value is described once."""
 
     def __init__(self, seen: dict[int, int] | None = None) -> None:
-        self._hash = hashlib.sha256()
+        self.hash = hashlib.sha256()
         self._seen: dict[int, int] = {} if seen is None else seen
         self._kept: list[object] = []  # an id is taken again once its object has gone
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
 
     def _write(self, *texts: object) -> None:
         for text in texts:
             encoded = str(text).encode("utf-8", "surrogatepass")
-            self._hash.update(f"{len(encoded)}:".encode() + encoded)
+            self.hash.update(f"{len(encoded)}:".encode() + encoded)
 
     def add(self, value: Any, where: str) -> None:  # noqa: ANN401 - anything can be referred to
         """Describe a value; `where` says how the class refers to it."""
@@ -146,7 +143,7 @@ class _Description:
         apart = _Description(dict(self._seen))
         apart.add(value, where)
         self._kept.append(apart)
-        return apart.hexdigest()
+        return apart.hash.hexdigest()
 
     def _add_code(self, code: CodeType, where: str) -> None:
         self._write("code", code.co_name, code.co_argcount, code.co_posonlyargcount)
@@ -318,6 +315,4 @@ def _version_of(module: str | None) -> str:
         return f"{module} without a version" if loaded else top
 
 
-@functools.cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(importlib.metadata.packages_distributions())
+_distributions = functools.cache(importlib.metadata.packages_distributions)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fairwind import _core
-from fairwind.errors import FairwindError, translated
+from fairwind.errors import FairwindError, read_text, translated
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,20 @@ class BuiltIn:
 
     @property
     def description(self) -> str:
-        """First comment of the source."""
-        return first_words(self.source)
+        """First sentence of the source's first comment that is not the licence."""
+        words: list[str] = []
+        for line in self.source.splitlines():
+            star, _, text = line.strip().partition("*")
+            if star or not line.strip().startswith("*"):
+                continue
+            text = text.strip().strip("/").strip()
+            if not text and words:
+                break
+            if text:
+                words.append(text)
+            if text.endswith("."):
+                break
+        return " ".join(words)
 
 
 @lru_cache(maxsize=1)
@@ -59,23 +71,6 @@ def built_in_named(name: str) -> BuiltIn | None:
 def digest(text: str) -> str:
     """Give the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def first_words(source: str) -> str:
-    """Give the first sentence of a source's first comment that is not the licence."""
-    words: list[str] = []
-    for line in source.splitlines():
-        star, _, text = line.strip().partition("*")
-        if star or not line.strip().startswith("*"):
-            continue
-        text = text.strip().strip("/").strip()
-        if not text and words:
-            break
-        if text:
-            words.append(text)
-        if text.endswith("."):
-            break
-    return " ".join(words)
 
 
 PLACE = "FAIRWIND_CONGESTION"
@@ -157,18 +152,13 @@ def own_controls() -> list[Own]:
     return [_read(file.parent) for file in files]
 
 
-def _is_there(file: Path) -> bool:
-    """Whether there is such a file, in a folder that one may look into."""
-    try:
-        return file.exists()
-    except PermissionError:
-        return False
-
-
 def own_named(name: str) -> Own | None:
     """Give the one of this name, if there is one, compiled for this version of Fairwind."""
     folder = own_folder() / name
-    if not _is_there(folder / FACTS):
+    try:
+        if not (folder / FACTS).exists():
+            return None
+    except PermissionError:  # it is in a folder that one may not look into
         return None
     own = _read(folder)
     if own.interface == _interface():
@@ -243,8 +233,11 @@ def _compile(
 ) -> tuple[str, list[str], list[Path]]:
     """Compile a source into a folder; give its name in kernels, warnings, and what it includes."""
     kernel_name, warned, included = _core.compile_control(str(file), str(folder / LIBRARY))
-    if not takes_name:
-        _check_kernel_name(file, kernel_name)
+    if not takes_name and (owner := _core.owner_of_kernel_name(kernel_name)) is not None:
+        raise FairwindError(
+            f'{file}: the `.name` of its table, "{kernel_name}", is already used by {owner}',
+            "choose another `.name`: kernels know controls by it; --take-name allows this one",
+        )
     if not with_object:
         return kernel_name, [warned], included
     of_object, more = _core.compile_control_object(str(file), str(folder / OBJECT))
@@ -272,18 +265,8 @@ def _keep_headers(file: Path, included: list[Path], folder: Path) -> list[str]:
     return kept
 
 
-def _check_kernel_name(file: Path, kernel_name: str) -> None:
-    owner = _core.owner_of_kernel_name(kernel_name)
-    if owner is not None:
-        raise FairwindError(
-            f'{file}: the `.name` of its table, "{kernel_name}", is already used by {owner}',
-            "choose another `.name`: kernels know controls by it; --take-name allows this one",
-        )
-
-
 def _check_name(name: str) -> None:
-    fault = _core.control_name_fault(name)
-    if fault is not None:
+    if (fault := _core.control_name_fault(name)) is not None:
         raise FairwindError(
             f"{name!r} cannot be the name of a congestion control: {fault}", _TRY_NAME
         )
@@ -297,13 +280,7 @@ _TRY_NAME = "choose another name with --name"
 def _read_source(file: Path) -> None:
     if file.suffix != ".c":
         raise FairwindError(f"{file} does not end in .c", "give a C source")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FairwindError(
-            f"cannot read {file}: {reason}", "give the path of a C source"
-        ) from error
+    text = read_text(file, "give the path of a C source")
     if not re.search(r"struct\s+tcp_congestion_ops\s+\w+\s*=", text):
         raise FairwindError(
             f"{file} has no `struct tcp_congestion_ops NAME = {{ ... }}`",
@@ -314,15 +291,9 @@ def _read_source(file: Path) -> None:
 def _read(folder: Path) -> Own:
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        return Own(
-            folder.name,
-            facts["kernel_name"],
-            folder,
-            facts["origin"],
-            facts["interface"],
-            tuple(facts.get("headers", ())),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        headers = tuple(facts.pop("headers", ()))
+        return Own(folder.name, folder=folder, headers=headers, **facts)
+    except (OSError, ValueError, AttributeError, TypeError) as error:
         raise FairwindError(
             f"{folder / FACTS} cannot be read", "compile the congestion control again, or remove it"
         ) from error
@@ -367,11 +338,9 @@ def load(what: str) -> str:
 
 def _load_source(file: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="fairwind-congestion-") as place:
-        library, compiled = Path(place) / "control.so", Path(place) / "control.o"
         with translated(_core.ControlError, FairwindError):
-            kernel_name, *_ = _core.compile_control(str(file), str(library))
-            _core.compile_control_object(str(file), str(compiled))
-            _core.load_control(file.stem, kernel_name, compiled.read_bytes())
+            kernel_name, *_ = _compile(file, Path(place), with_object=True, takes_name=True)
+            _core.load_control(file.stem, kernel_name, (Path(place) / OBJECT).read_bytes())
         return kernel_name
 
 

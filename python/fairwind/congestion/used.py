@@ -13,13 +13,7 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from fairwind import _core
 from fairwind.congestion.identity import NoDigestError, digest_of
-from fairwind.congestion.sources import (
-    ENDPOINTS_OWN,
-    BuiltIn,
-    Own,
-    built_in_named,
-    own_named,
-)
+from fairwind.congestion.sources import ENDPOINTS_OWN, BuiltIn, Own, built_in_named, own_named
 from fairwind.errors import FairwindError, translated
 
 ControlClass: TypeAlias = type[Any]

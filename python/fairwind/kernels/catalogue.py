@@ -109,7 +109,8 @@ def built_kernels() -> list[BuiltKernel]:
         except (OSError, ValueError, TypeError):
             continue  # of another version of Fairwind, or damaged: it can be built again
         if kernel.program.exists():
-            found.append((_numbers(kernel.release), file.stat().st_mtime, kernel))
+            numbers = tuple(map(int, re.findall(r"\d+", kernel.release)))
+            found.append((numbers, file.stat().st_mtime, kernel))
     found.sort(key=lambda one: one[:2], reverse=True)
     return [kernel for *_, kernel in found]
 
@@ -163,7 +164,3 @@ def worker() -> Path:
             "build it in the repository with `make build`",
         )
     return WORKER
-
-
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", release))

@@ -78,7 +78,8 @@ def source_of_version(version: str, downloads: Path) -> Source:
     name = f"linux-source-{version}"
     installed = INSTALLED / f"{name}.tar.xz"
     if installed.exists():
-        return Source(installed, f"{name} {_installed_version(name)}".strip())
+        found = output("dpkg-query", "--show", "--showformat=${Version}", name)
+        return Source(installed, f"{name} {found.strip()}".strip())
     if not re.fullmatch(r"\d+\.\d+", version) or version not in offered_versions():
         raise _unknown(version)
     return _downloaded(name, downloads)
@@ -154,16 +155,16 @@ def release_of(tree: Path) -> str:
 
 def _downloaded(name: str, downloads: Path) -> Source:
     downloads.mkdir(parents=True, exist_ok=True)
-    wanted = _candidate(name)
+    candidate = re.search(r"Candidate: (\S+)", output("apt-cache", "policy", name))
+    wanted = "(none)" if candidate is None else candidate[1]
+    if wanted == "(none)":
+        raise _unknown(name.removeprefix("linux-source-"))
     tarball = downloads / f"{name}_{wanted}.tar.xz"
     if not tarball.exists():
         run(["apt-get", "download", f"{name}={wanted}"], f"downloading {name}", UPDATE, downloads)
         packages = sorted(downloads.glob(f"{name}_*.deb"))
         if not packages:
-            raise FairwindError(
-                f"apt-get download {name} left no package in {downloads}",
-                UPDATE,
-            )
+            raise FairwindError(f"apt-get download {name} left no package in {downloads}", UPDATE)
         unpacked = downloads / f".{name}"
         shutil.rmtree(unpacked, ignore_errors=True)
         run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], "unpacking", UPDATE)
@@ -172,17 +173,6 @@ def _downloaded(name: str, downloads: Path) -> Source:
         for package in packages:
             package.unlink()
     return Source(tarball, f"{name} {wanted}")
-
-
-def _candidate(name: str) -> str:
-    found = re.search(r"Candidate: (\S+)", output("apt-cache", "policy", name))
-    if found is None or found[1] == "(none)":
-        raise _unknown(name.removeprefix("linux-source-"))
-    return found[1]
-
-
-def _installed_version(name: str) -> str:
-    return output("dpkg-query", "--show", "--showformat=${Version}", name).strip()
 
 
 def _unknown(version: str) -> FairwindError:

@@ -17,11 +17,9 @@ today do, costs what the first flight is shorter by.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fairwind.models.errors import ModelError, not_negative
-
-Floats = NDArray[np.float64]
+from fairwind.models.errors import Floats, ModelError, not_negative
 
 INITIAL_SEGMENTS = 1
 """The window that connections of the report's time begin with."""
@@ -31,9 +29,7 @@ _MOST_ROUNDS = 64
 
 
 def rounds(
-    segments: ArrayLike,
-    window: ArrayLike = INITIAL_SEGMENTS,
-    offered: ArrayLike = np.inf,
+    segments: ArrayLike, window: ArrayLike = INITIAL_SEGMENTS, offered: ArrayLike = np.inf
 ) -> Floats:
     """Give how many windows carry so many segments.
 

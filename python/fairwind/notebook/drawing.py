@@ -20,7 +20,7 @@ from fairwind.studies.study import study_named
 
 def report(results: Results, path: str | os.PathLike[str] | None, *, figures: bool) -> Path:
     """Write the page of a run; see `Results.report`."""
-    drawn, claims = _of_study(results)
+    drawn, claims = of_study(results)
     return write_report(
         results,
         drawn,
@@ -32,11 +32,11 @@ def report(results: Results, path: str | os.PathLike[str] | None, *, figures: bo
 
 def figures(results: Results) -> dict[str, alt.TopLevelMixin]:
     """Draw the figures of a run; see `Results.figures`."""
-    drawn, _ = _of_study(results)
+    drawn, _ = of_study(results)
     return {figure.name: figure.chart for figure in [*drawn, *default_figures(results)]}
 
 
-def _of_study(results: Results) -> tuple[Sequence[Figure], Sequence[Claim]]:
+def of_study(results: Results) -> tuple[Sequence[Figure], Sequence[Claim]]:
     """Give the figures and judged claims of the study that a run belongs to, if any."""
     if results.manifest.study is None:
         return (), ()

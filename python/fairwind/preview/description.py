@@ -64,7 +64,7 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
     Returns
     -------
     list of (str, str)
-        Lines with their subjects: path, bdp, queue, flows, time, sweep and runs.
+        Lines with their subjects: path, bdp, queue, carrier, flows, time, sweep and runs.
     """
     step = max(-(-len(cells) // MOST_CELLS), 1)
     shown = [cell.experiment for cell in cells[::step]]
@@ -74,6 +74,7 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
         ("path", variants(_path(experiment, network) for experiment, network in paired)),
         ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
         ("queue", variants(_queues(experiment, network) for experiment, network in paired)),
+        ("carrier", variants(map(_carriers, shown))),
         ("impaired", variants(map(_impairments, shown))),
         *_groups(shown),
         ("time", variants(_times(experiment) for experiment in shown)),
@@ -142,6 +143,21 @@ def _by_text(texts: Iterable[tuple[str, str]], *, is_always_named: bool = False)
     if len(names) == 1 and not is_always_named:
         return next(iter(names))
     return "; ".join(f"{', '.join(of_one)}: {text}" for text, of_one in names.items())
+
+
+def _carriers(experiment: Mapping[str, Any]) -> str:
+    """Describe carriers with capacity on demand, and when slots come that a terminal asks for."""
+    found = []
+    for carrier in experiment["network"].get("carriers", ()):
+        periods = [carrier[key] for key in ("request_period", "allocation_period", "frame")]
+        delay_s = 2 * parse_seconds(carrier["signalling_delay"])
+        latest_s = delay_s + sum(map(parse_seconds, periods))
+        found.append(
+            f"{carrier['slots']} slots of {carrier['slot_rate']} in {carrier['frame']}, requests "
+            f"every {periods[0]}, plans every {periods[1]}; slots come {time_in_words(delay_s)} "
+            f"to {time_in_words(latest_s)} after their packets"
+        )
+    return "; ".join(found)
 
 
 def _impairments(experiment: Mapping[str, Any]) -> str:

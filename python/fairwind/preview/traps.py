@@ -31,6 +31,8 @@ LEAST_ROUND_TRIPS = 50
 THIN_PACKETS = 4
 """Linux calls a stream thin while fewer packets than these are in flight (tcp_stream_is_thin)."""
 
+OF_THIN_STREAMS = ("linear_timeouts", "modified_fast_retransmit", "redundant_bundling")
+
 LEAST_QUEUE = 0.05
 MOST_QUEUE = 10.0
 """Queues in bandwidth-delay products: a shorter one starves a single greedy flow, and a longer one
@@ -68,6 +70,9 @@ RANDOM_CONTROLS = ("bbr", "bbr3")
 
 MOST_CELLS = 300
 
+USED = "used: "
+"""Begins the key of what is said although it holds in some cells only, which use a mechanism."""
+
 
 def traps(plan: Plan) -> list[str]:
     """Give warnings about a plan, each once.
@@ -88,8 +93,10 @@ def traps(plan: Plan) -> list[str]:
         for key, text in found.items():
             texts.setdefault(key, text)
             counts[key] = counts.get(key, 0) + 1
-    everywhere = [text for key, text in texts.items() if counts[key] == len(cells)]
-    return everywhere + list(_about_repetition(plan))
+    said = [
+        text for key, text in texts.items() if counts[key] == len(cells) or key.startswith(USED)
+    ]
+    return said + list(_about_repetition(plan))
 
 
 @dataclass(frozen=True)
@@ -203,14 +210,38 @@ def _thick_streams(case: Case) -> Found:
         sizes = workload["size"]
         size = mean_of(sizes.get("payload", sizes.get("packet")), parse_bytes)
         rtt_s = case.network.rtt_s(group["from"], group["to"])
-        packets = rtt_s / max(interval_s, 1e-9) * max(math.ceil(size / case.network.mtu_bytes), 1)
-        if packets >= THIN_PACKETS:
+        rate = max(math.ceil(size / case.network.mtu_bytes), 1) / max(interval_s, 1e-9)
+        if rtt_s * rate >= THIN_PACKETS:
             yield (
                 f"thick {group['name']}",
-                f"flows.{group['name']}: {significant(packets, 2)} packets are in flight at an "
-                f"RTT of {time_in_words(rtt_s)}, and mechanisms for thin streams work below "
+                f"flows.{group['name']}: {significant(rtt_s * rate, 2)} packets are in flight at "
+                f"an RTT of {time_in_words(rtt_s)}, and mechanisms for thin streams work below "
                 f"{THIN_PACKETS}; lengthen workload.interval",
             )
+            continue
+        full_s = rtt_s + _full_queue_s(case, group)
+        is_used = any(group["tcp"].get(key) for key in OF_THIN_STREAMS)
+        if is_used and rate * full_s >= THIN_PACKETS:
+            yield (
+                f"{USED}thick {group['name']}",
+                f"flows.{group['name']}: {significant(full_s * rate, 2)} packets are in flight "
+                f"when the queue is full (RTT {time_in_words(full_s)}), and mechanisms for thin "
+                f"streams work below {THIN_PACKETS}, so they do nothing then; shorten "
+                "path.queue.limit, or lengthen workload.interval",
+            )
+
+
+def _full_queue_s(case: Case, group: Mapping[str, Any]) -> float:
+    """Give the time that a full drop-tail queue before a group's bottleneck takes to empty.
+
+    Zero where nothing fills it.
+    """
+    link = bottleneck_of(case.network.route(group["from"], group["to"]))
+    limit = link and queue_limit(link, case.network.mtu_bytes)
+    fills = any(one.is_greedy and case.bottleneck_of(one) == link for one in case.traffic)
+    if not link or not limit or not fills or link.queue.get("discipline") not in FIFO:
+        return 0.0
+    return 8 * limit[0] / (link.rate_bits_per_second or math.inf)
 
 
 def _overload(case: Case) -> Found:

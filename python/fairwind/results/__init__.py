@@ -4,7 +4,6 @@
 replicates of each cell together. Nothing here runs or draws anything.
 """
 
-from fairwind.quantities import significant as significant
 from fairwind.results.claim import Claim as Claim
 from fairwind.results.claim import Question as Question
 from fairwind.results.claim import StudyAnswer as StudyAnswer
@@ -16,7 +15,6 @@ from fairwind.results.lateness import late_hosts as late_hosts
 from fairwind.results.lateness import late_runs as late_runs
 from fairwind.results.lateness import lateness_by_cell as lateness_by_cell
 from fairwind.results.lateness import lateness_in_words as lateness_in_words
-from fairwind.results.lateness import readable_lateness as readable_lateness
 from fairwind.results.lateness import readable_overview as readable_overview
 from fairwind.results.limits import REASONS as REASONS
 from fairwind.results.limits import limited_senders as limited_senders
@@ -24,17 +22,13 @@ from fairwind.results.limits import limits_in_words as limits_in_words
 from fairwind.results.limits import never_resumed_in_words as never_resumed_in_words
 from fairwind.results.results import Results as Results
 from fairwind.results.results import open_results as open_results
-from fairwind.results.shown import ShownTable as ShownTable
 from fairwind.results.shown import shown_tables as shown_tables
 from fairwind.results.summary import SUBJECTS as SUBJECTS
-from fairwind.results.summary import Estimates as Estimates
 from fairwind.results.summary import Subject as Subject
 from fairwind.results.summary import header_of as header_of
 from fairwind.results.summary import overview as overview
-from fairwind.results.summary import readable as readable
 from fairwind.results.summary import rows_of as rows_of
 from fairwind.results.summary import scaled_unit as scaled_unit
 from fairwind.results.summary import summarise as summarise
 from fairwind.results.summary import tidy_overview as tidy_overview
-from fairwind.results.summary import unit_of as unit_of
 from fairwind.results.tidy import transfer_times as transfer_times

@@ -53,11 +53,10 @@ def lateness_by_cell(results: Results) -> pl.DataFrame:
         99th percentile and maximum over the cell's runs: ``lateness_p50_s``, ``lateness_p99_s``,
         ``lateness_max_s``; ``late_write_p99_s`` of the worst host, missing without timed writes.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
     worst = ("bound_s", "lateness_p50_s", "lateness_p99_s", "lateness_max_s")
     by_cell = (
         results.table(TABLE)
-        .group_by("cell", *axes, maintain_order=True)
+        .group_by("cell", *results.manifest.plan.axis_columns, maintain_order=True)
         .agg(
             pl.len().alias("runs"),
             pl.col("exceeds_bound").sum().alias("late_runs"),
@@ -76,7 +75,7 @@ def readable_lateness(results: Results) -> tuple[list[str], list[list[object]]]:
     Where no router of ours delivered anything, as on a path of the kernel's own parts, hosts alone
     can be late, and columns of the router are left out.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
+    axes = results.manifest.plan.axis_columns
     has_router = not _routed(results).is_empty()
     of_router = ["lateness p50 / us", "p99 / us", "max / us", "bound / us", "beyond it"]
     headers = [*axes, *(of_router if has_router else []), "late writes p99 / us"]
@@ -146,9 +145,8 @@ def _late_writes_in_words(results: Results) -> str:
     worst = results.table(HOSTS)["late_write_p99_s"].drop_nulls().max()
     if not isinstance(worst, float):
         return ""
-    return (
-        f"Late writes of applications, 99th percentile: {_microseconds(worst)} us in the worst run."
-    )
+    text = _microseconds(worst)
+    return f"Late writes of applications, 99th percentile: {text} us in the worst run."
 
 
 def _has_rows(results: Results, table: str) -> bool:

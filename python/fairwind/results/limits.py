@@ -94,12 +94,8 @@ def _greedy(results: Results) -> pl.DataFrame:
         for cell, name, workload in workloads(results)
         for is_greedy in [workload["kind"] == "greedy"]
     ]
-    schema = {
-        "cell": pl.UInt32,
-        "group": pl.String,
-        "is_greedy": pl.Boolean,
-        "is_endless": pl.Boolean,
-    }
+    kinds = dict.fromkeys(("is_greedy", "is_endless"), pl.Boolean)
+    schema = {"cell": pl.UInt32, "group": pl.String, **kinds}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -112,7 +108,8 @@ def never_resumed_in_words(results: Results) -> list[str]:
     """Explain why no connection of the run jumped, if some were to."""
     if not _is_meant(results):
         return []
-    found = _phases(results)
+    found = results.resumptions
+    found = None if found is None else found.filter(pl.col("phase") != OPENING)
     if found is None or found.is_empty():
         return [
             "Careful Resume never jumped: no connection found a saved window. A window is saved "
@@ -132,11 +129,6 @@ def never_resumed_in_words(results: Results) -> list[str]:
         f"Careful Resume never jumped: {looked_up} connections found a saved window{why}. "
         "These runs show the initial window only."
     ]
-
-
-def _phases(results: Results) -> pl.DataFrame | None:
-    found = results.resumptions
-    return None if found is None else found.filter(pl.col("phase") != OPENING)
 
 
 def _is_meant(results: Results) -> bool:

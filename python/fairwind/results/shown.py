@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,7 @@ import polars as pl
 from fairwind.quantities import parse_bytes
 from fairwind.results.lateness import has_lateness, readable_lateness
 from fairwind.results.results import Results
-from fairwind.results.summary import (
-    FAIRNESS,
-    GROUPS,
-    Estimates,
-    Subject,
-    overview,
-    readable,
-)
+from fairwind.results.summary import FAIRNESS, GROUPS, Estimates, Subject, overview, readable
 from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS, workloads
 
 RATE = ("goodput_bits_per_second",)
@@ -29,17 +22,11 @@ RESPONSE = ("response_time_p50_s", "response_time_p99_s")
 
 BY_WORKLOAD: Mapping[str, tuple[str, ...]] = {
     # A greedy write waits in the sender's own buffer, so its delivery says nothing of the path.
-    "greedy": (*RATE, *LOSS, *ACK),
-    "on-off": (*RATE, *LOSS, *ACK),
-    "thin": (*RATE, *LOSS, *DELIVERY),
-    "constant": (*RATE, *LOSS, *DELIVERY),
-    "replay": (*RATE, *LOSS, *DELIVERY),
-    "relay": (*RATE, *LOSS, *DELIVERY),
+    **dict.fromkeys(("greedy", "on-off"), (*RATE, *LOSS, *ACK)),
+    **dict.fromkeys(("thin", "constant", "replay", "relay"), (*RATE, *LOSS, *DELIVERY)),
     # A request is small; what counts is when its response is complete.
-    "request-response": RESPONSE,
-    "web": RESPONSE,
-    "transfers": (),
-    "small answers": (),
+    **dict.fromkeys(("request-response", "web"), RESPONSE),
+    **dict.fromkeys(("transfers", "small answers"), ()),
 }
 """Measures of a group that its workload makes meaningful. The answers to requests are measured as
 greedy streams are."""
@@ -130,29 +117,17 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
     frame = estimates.frame
     if subject == GROUPS:
         rows = [
-            _is_meaningful(group, measure, kinds)
+            measure in BY_WORKLOAD.get(kinds.get(group, ""), (measure,))
             for group, measure in frame.select("group", "measure").iter_rows()
         ]
-        frame = _without_empty(
-            frame.with_columns(
-                pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
-            ),
-            estimates.keys,
-        )
+        # Leave out measures that no group has, and groups without any measure.
+        is_known = pl.col("mean").is_not_null().any()
+        frame = frame.with_columns(
+            pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
+        ).filter(is_known.over("measure"), is_known.over(list(estimates.keys)))
     elif subject == FAIRNESS:
         frame = frame.filter(pl.col("among").is_in(_competitors(kinds)))
     return Estimates(frame, estimates.keys)
-
-
-def _is_meaningful(group: str, measure: str, kinds: Mapping[str, str]) -> bool:
-    kind = kinds.get(group)
-    return kind is None or measure in BY_WORKLOAD.get(kind, (measure,))
-
-
-def _without_empty(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Leave out measures that no group has, and groups without any measure."""
-    is_known = pl.col("mean").is_not_null()
-    return frame.filter(is_known.any().over("measure"), is_known.any().over(list(keys)))
 
 
 def _competitors(kinds: Mapping[str, str]) -> list[str]:

@@ -45,9 +45,8 @@ def summarise(results: Results, measures: Sequence[str] | None = None) -> Estima
     measures : sequence of str, optional
         Numeric columns of the groups table; the main ones if not given.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
     names = list(measures) if measures is not None else GROUPS.measures_in(results.groups)
-    return estimate(results.groups, (*axes, "group"), names)
+    return estimate(results.groups, (*results.manifest.plan.axis_columns, "group"), names)
 
 
 def overview(results: Results) -> dict[Subject, Estimates]:
@@ -59,8 +58,7 @@ def overview(results: Results) -> dict[Subject, Estimates]:
         Estimates by subject, with the axes and the subject's `column` as keys; without subjects
         that the run knows nothing of.
     """
-    axes = [axis.column for axis in results.manifest.plan.axes]
-    found = {}
+    axes, found = results.manifest.plan.axis_columns, {}
     for subject in SUBJECTS:
         rows = rows_of(results, subject)
         if rows.height:
@@ -76,7 +74,7 @@ def tidy_overview(results: Results) -> pl.DataFrame:
         )
         for subject, estimates in overview(results).items()
     ]
-    axes = [axis.column for axis in results.manifest.plan.axes]
+    axes = results.manifest.plan.axis_columns
     return pl.concat(frames, how="vertical_relaxed").select(
         *axes, "table", pl.all().exclude(*axes, "table")
     )
@@ -87,8 +85,8 @@ def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) 
     rows = []
     for key, part in frame.group_by(list(keys), maintain_order=True):
         for measure in measures:
-            interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-            rows.append([*key, measure, *interval.row().values()])
+            found = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
+            rows.append([*key, measure, found.estimate, found.low, found.high, found.samples])
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
     schema = {name: frame.schema[name] for name in keys} | {"measure": pl.String()} | numbers
     schema["replicates"] = pl.Int64()
@@ -189,16 +187,13 @@ def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
         return rows
     match subject.table:
         case "queues":
-            return _noticed(rows)
+            drops, backlog = pl.col("drops_packets"), pl.col("backlog_mean_packets")
+            matters = (backlog > HARDLY_ANY_PACKETS) | (drops > 0)
+            return rows.filter(matters.any().over("queue"))
         case "fairness":
             return _among(results, rows)
         case _:
             return rows
-
-
-def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
-    matters = (pl.col("backlog_mean_packets") > HARDLY_ANY_PACKETS) | (pl.col("drops_packets") > 0)
-    return queues.filter(matters.any().over("queue"))
 
 
 def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
@@ -270,9 +265,7 @@ def scaled_unit(measure: str, values: Iterable[float | None]) -> tuple[str, floa
     return unit.name, 1 / unit.size
 
 
-def scaled_units(
-    values: Iterable[tuple[str, float | None]],
-) -> dict[str, tuple[str, float]]:
+def scaled_units(values: Iterable[tuple[str, float | None]]) -> dict[str, tuple[str, float]]:
     """Give unit and factor of each measure, from all of its values that are shown together."""
     by_measure: dict[str, list[float | None]] = {}
     for measure, value in values:

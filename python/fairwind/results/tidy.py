@@ -21,7 +21,7 @@ def with_cell_label(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _leading(results: Results) -> list[str]:
-    return ["cell", "replicate", "seed", *(axis.column for axis in results.manifest.plan.axes)]
+    return ["cell", "replicate", "seed", *results.manifest.plan.axis_columns]
 
 
 def group_windows(results: Results) -> pl.DataFrame:
@@ -91,12 +91,7 @@ def relative_losses(results: Results, queue: str) -> pl.DataFrame:
         return pl.DataFrame()  # of a folder that an older version wrote
     return (
         frame.select(*keys, packets="packet_drop_ratio", bytes="byte_drop_ratio")
-        .unpivot(
-            ["packets", "bytes"],
-            index=keys,
-            variable_name="counted",
-            value_name="loss_ratio",
-        )
+        .unpivot(["packets", "bytes"], index=keys, variable_name="counted", value_name="loss_ratio")
         .drop_nulls("loss_ratio")
     )
 

@@ -139,6 +139,11 @@ class Plan:
         }
         return cls.from_document(document, ())
 
+    @property
+    def axis_columns(self) -> list[str]:
+        """Columns of the axes in the tables, in the order of the scenario."""
+        return [axis.column for axis in self.axes]
+
     def axis(self, name: str) -> Axis:
         """Give the axis of this name."""
         return next(axis for axis in self.axes if axis.name == name)

@@ -22,7 +22,7 @@ from fairwind.engine.core import (
     table_columns,
 )
 from fairwind.engine.selection import engine_named
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, read_text
 from fairwind.execution.address import LOCAL
 from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
@@ -32,7 +32,7 @@ from fairwind.scenario.settings import Setting, flattened, toml_document
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairwind.answers.until import Look
+    from fairwind.answers.until import Growth, Look
     from fairwind.engine.engines import Engine
     from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
@@ -68,10 +68,7 @@ class Scenario:
 
     @classmethod
     def from_dict(
-        cls,
-        settings: ScenarioSettings | Mapping[str, Any],
-        *,
-        folder: str | os.PathLike[str] = ".",
+        cls, settings: ScenarioSettings | Mapping[str, Any], *, folder: str | os.PathLike[str] = "."
     ) -> Scenario:
         """Make a scenario of Python values; it is validated when its `plan` is first asked for.
 
@@ -106,7 +103,10 @@ class Scenario:
             With everything that is wrong in the scenario at once.
         """
         controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
-        document = plan_document(self.file, self.text, self.overrides, self._provided(), controls)
+        # Files that the scenario names lie beside it.
+        folder, written = Path(self.file).parent, (self.file, self.text, self.overrides)
+        provided = [text_of(folder, named) for named in named_files(*written)]
+        document = plan_document(*written, provided, controls)
         plan = Plan.from_document(document, (row["column"] for row in table_columns()))
         self._check_parameters(plan)
         return plan
@@ -128,13 +128,6 @@ class Scenario:
             error = ScenarioError("\n".join(f"{self.file}: {fault}" for fault in faults))
             error.errors = [{"file": self.file, "line": None, **asdict(fault)} for fault in faults]
             raise error
-
-    def _provided(self) -> list[str]:
-        """Read the files that the scenario names; they lie beside it."""
-        folder = Path(self.file).parent
-        return [
-            text_of(folder, named) for named in named_files(self.file, self.text, self.overrides)
-        ]
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run, or all errors of the scenario."""
@@ -211,8 +204,7 @@ class Scenario:
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
-        Finished parts of an earlier run of the same scenario in the same folder are kept and not
-        repeated.
+        Finished parts of an earlier run of the scenario in the folder are kept, not repeated.
 
         Parameters
         ----------
@@ -232,8 +224,7 @@ class Scenario:
         congestion : mapping of str to type, optional
             Classes that serve as congestion controls in the simulator; see `with_congestion`.
         until_decided : int, optional
-            Add seeds until every effect is decided, at most so many for each cell
-            (`docs/concepts/adding-seeds.md`).
+            Add seeds until every effect is decided, at most so many for each cell.
         margin : float, optional
             The largest relative difference that counts as none, above 0 and below 1, kept in the
             folder for `Results.answer`. If not given, that of an earlier run there, else 5 %.
@@ -247,6 +238,7 @@ class Scenario:
         FairwindError
             If engine, folder, disk or workers cannot be used, or the run was interrupted.
         """
+        from fairwind.answers.until import Growth
         from fairwind.execution.execute import RunSettings
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
@@ -254,25 +246,27 @@ class Scenario:
         engine = engine_named(on, dict(scenario.classes))
         place = None if out is None else Path(out)
         settings = RunSettings(jobs, place, force, self.study, workers=workers)
-        return scenario.run_on(engine, settings, until_decided, margin, progress)
+        growth = None if until_decided is None else Growth(until_decided, margin)
+        return scenario.run_on(engine, settings, growth, margin, progress)
 
     def run_on(
         self,
         engine: Engine,
         settings: RunSettings,
-        until_decided: int | None = None,
+        growth: Growth | None = None,
         margin: float | None = None,
         on_progress: Callable[[RunState], None] | None = None,
         on_look: Callable[[Look], None] | None = None,
     ) -> Results:
         """Run as `run` does; ``on_look`` is as in `fairwind.answers.run_until_decided`."""
         from fairwind.answers.answer import keep_margin
-        from fairwind.answers.until import MOST_SEEDS, Growth, run_until_decided
+        from fairwind.answers.effects import check_margin
+        from fairwind.answers.until import run_until_decided
         from fairwind.execution.execute import run_plan
 
-        # A wrong margin is refused before anything runs.
-        growth = Growth(MOST_SEEDS if until_decided is None else until_decided, margin)
-        if until_decided is None:
+        if growth is None:
+            if margin is not None:
+                check_margin(margin)  # a wrong one is refused before anything runs
             results = run_plan(self.plan, engine, settings, on_progress)
             keep_margin(results, margin)
             return results
@@ -293,7 +287,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """
     file = Path(path)
     hint = "give the path of a TOML scenario file"
-    return Scenario(str(file), read_text(file, "the scenario", hint))
+    return Scenario(str(file), read_text(file, hint, "the scenario "))
 
 
 KINDS = {
@@ -339,7 +333,7 @@ def text_of(folder: Path, named: NamedFile) -> str:
             "name a capture (pcap, pcapng), or leave connection out",
         )
     what, form = KINDS[named.content]
-    return read_text(file, what, f"give the name of {form}")
+    return read_text(file, f"give the name of {form}", f"{what} ")
 
 
 def is_capture(file: Path) -> bool:
@@ -349,21 +343,6 @@ def is_capture(file: Path) -> bool:
             return opened.read(4).startswith(CAPTURES)
     except OSError:
         return False
-
-
-def read_text(file: Path, what: str, hint: str) -> str:
-    """Read a file of text, or say why it cannot be.
-
-    Raises
-    ------
-    FairwindError
-        Names what it was to hold, the file, the reason and the hint.
-    """
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
 
 
 INTERVALS = ("mean", "median", "min", "max", "percentile_1", "percentile_99")

@@ -119,37 +119,17 @@ def decide(
     adjusted = holm(p_values)
     count = max(int(np.isfinite(p_values).sum()), 1)
     places = np.argsort(np.argsort(p_values, kind="stable"), kind="stable")
-    found = zip(tests, margins, p_values, adjusted, places, strict=True)
-    return [
-        _decision(test, margin, (alpha, count, int(place)), (float(p), float(corrected)))
-        for test, margin, p, corrected, place in found
-    ]
-
-
-def _decision(
-    test: Difference,
-    margin: Margin,
-    correction: tuple[float, int, int],
-    p_values: tuple[float, float],
-) -> Decision:
-    """Decide on one of several effects.
-
-    Parameters
-    ----------
-    correction : (float, int, int)
-        Error rate, number of effects, and the place of this one in the order of p values, from 0.
-    p_values : (float, float)
-        Before and after Holm's correction.
-    """
-    alpha, count, place = correction
-    level = 1 - alpha / count
-    verdict = EffectVerdict.UNDECIDED
-    if is_within(test, margin, level):
-        verdict = EffectVerdict.NO_DIFFERENCE
-    elif p_values[1] < alpha:
-        level = 1 - alpha / (count - place)
-        verdict = EffectVerdict.LESS if test.estimate < 0 else EffectVerdict.MORE
-    return Decision(verdict, *_bounds(test, level), *p_values, level)
+    found = zip(tests, margins, p_values.tolist(), adjusted.tolist(), places.tolist(), strict=True)
+    decisions = []
+    for test, margin, p, corrected, place in found:
+        level, verdict = 1 - alpha / count, EffectVerdict.UNDECIDED
+        if is_within(test, margin, level):
+            verdict = EffectVerdict.NO_DIFFERENCE
+        elif corrected < alpha:
+            level = 1 - alpha / (count - place)
+            verdict = EffectVerdict.LESS if test.estimate < 0 else EffectVerdict.MORE
+        decisions.append(Decision(verdict, *_bounds(test, level), p, corrected, level))
+    return decisions
 
 
 def is_within(test: Difference, margin: Margin, level: float) -> bool:
@@ -225,9 +205,7 @@ def look_alpha(look: int, alpha: float = ALPHA) -> float:
 
 
 def decide_in_looks(
-    looks: Sequence[Sequence[Difference]],
-    margins: Sequence[Sequence[Margin]],
-    alpha: float = ALPHA,
+    looks: Sequence[Sequence[Difference]], margins: Sequence[Sequence[Margin]], alpha: float = ALPHA
 ) -> list[Decision]:
     """Decide on effects that were looked at while samples were added.
 
@@ -250,20 +228,18 @@ def decide_in_looks(
     combined: list[Decision] = []
     for number, (tests, bounds) in enumerate(zip(looks, margins, strict=True)):
         share = look_alpha(number, alpha)
-        found = [_spread_over_looks(one, share / alpha) for one in decide(tests, bounds, share)]
+        # The p value of a look pays for its share of the error rate.
+        found = [
+            replace(one, adjusted_p_value=float(np.minimum(one.adjusted_p_value / part, 1.0)))
+            for part in [share / alpha]
+            for one in decide(tests, bounds, share)
+        ]
         pairs = zip(combined or found, found, bounds, strict=True)
         combined = [_combine(*pair) for pair in pairs]
     return combined
 
 
-def _spread_over_looks(decision: Decision, share: float) -> Decision:
-    """Correct the p value of a look for its share of the error rate."""
-    adjusted = float(np.minimum(decision.adjusted_p_value / share, 1.0))
-    return replace(decision, adjusted_p_value=adjusted)
-
-
 def _combine(earlier: Decision, later: Decision, margin: Margin) -> Decision:
-    """Bring the looks so far and the next one together."""
     verdicts = (earlier.verdict, later.verdict)
     low, high = float(np.fmax(earlier.low, later.low)), float(np.fmin(earlier.high, later.high))
     sure = next((one for one in (earlier, later) if one.verdict in DIFFERENT), None)

@@ -34,11 +34,6 @@ class Interval:
     level: float
     samples: int
 
-    def row(self) -> dict[str, float | int]:
-        """Give columns of a table of estimates; missing bounds are NaN."""
-        bounds = {"mean": self.estimate, "low": self.low, "high": self.high}
-        return {**bounds, "replicates": self.samples}
-
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Estimate the mean with Student's t interval, for independent samples."""

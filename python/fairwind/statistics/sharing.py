@@ -117,11 +117,7 @@ def convergence_time(
 
 
 def delta_fair_time(
-    starts: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
-    length: float,
-    delta: float = DELTA,
+    starts: ArrayLike, first: ArrayLike, second: ArrayLike, length: float, delta: float = DELTA
 ) -> float:
     """Give when two flows, of which one had nearly all, share fairly but for delta.
 

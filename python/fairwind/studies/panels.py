@@ -326,7 +326,7 @@ def _without(
 
 def circumstances(results: Results, count: str) -> tuple[str, ...]:
     """Give the columns of the axes beside the number of streams and the variant."""
-    columns = [axis.column for axis in results.manifest.plan.axes]
+    columns = results.manifest.plan.axis_columns
     return tuple(column for column in columns if column not in (count, VARIANT))
 
 

@@ -16,9 +16,7 @@ const NAME_BYTES: usize = 16;
 
 /// Loads a congestion control into the running kernel, where it stays when this process ends.
 pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
-    if let Some(obstacle) = obstacle() {
-        return Err(obstacle);
-    }
+    obstacle().map_or(Ok(()), Err)?;
     if available().contains(&control.kernel_name) {
         return Err(ControlError::Taken(control.kernel_name.clone()));
     }
@@ -54,9 +52,7 @@ pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
 
 /// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
 pub(super) fn remove(kernel_name: &str) -> Result<(), ControlError> {
-    if let Some(obstacle) = obstacle() {
-        return Err(obstacle);
-    }
+    obstacle().map_or(Ok(()), Err)?;
     let Some((_, map)) = registered().into_iter().find(|(name, _)| name == kernel_name) else {
         return Err(ControlError::NotLoaded { name: kernel_name.to_owned(), there: loaded()? });
     };
@@ -114,9 +110,7 @@ pub(super) fn table_number(kernel_name: &str) -> Option<u32> {
 
 /// Names of the congestion controls that were loaded by eBPF and are there now, by the alphabet.
 pub fn loaded() -> Result<Vec<String>, ControlError> {
-    if let Some(obstacle) = obstacle() {
-        return Err(obstacle);
-    }
+    obstacle().map_or(Ok(()), Err)?;
     let mut names: Vec<String> = registered().into_iter().map(|(name, _)| name).collect();
     names.sort();
     Ok(names)

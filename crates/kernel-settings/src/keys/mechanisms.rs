@@ -5,11 +5,8 @@ use super::Key;
 use crate::controls::Missing;
 use crate::endpoint::Endpoint;
 use crate::kernel::NO_DELAY;
-use fairwind_scenario::{
-    Collection as Collected, Congestion, Ecn, Profile, SharedOpenings, Sharing, SharingPolicy,
-    Trust as Trusted,
-};
-use fairwind_windows::{self as windows, Beginning, Collection, Trust, WindowOptions};
+use fairwind_scenario::{Congestion, Ecn, Profile, Sharing, SharingPolicy, Trust};
+use fairwind_windows::{self as windows, WindowOptions};
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -266,18 +263,9 @@ fn program(sharing: &Sharing) -> WindowOptions {
     WindowOptions {
         lifetime: sharing.lifetime.unwrap_or(usual.lifetime),
         entries: sharing.entries.unwrap_or(usual.entries),
-        trust: match sharing.trust {
-            Some(Trusted::Safe) => Trust::Safe,
-            Some(Trusted::Exact) | None => Trust::Exact,
-        },
-        beginning: match sharing.openings {
-            Some(SharedOpenings::All) => Beginning::Every,
-            Some(SharedOpenings::Incoming) | None => Beginning::Incoming,
-        },
-        collection: match sharing.classic_collection() {
-            Collected::End => Collection::End,
-            Collected::Close => Collection::Close,
-        },
+        trust: sharing.trust.unwrap_or(Trust::Exact),
+        beginning: sharing.openings.unwrap_or(usual.beginning),
+        collection: sharing.classic_collection(),
         largest_window: sharing.largest_window,
     }
 }

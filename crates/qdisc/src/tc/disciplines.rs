@@ -11,7 +11,7 @@ use fairwind_units::{BitRate, Span};
 use std::fmt::Write as _;
 
 /// What `tc` knows, and `unlimited`, which is ours.
-pub(super) const KINDS: [&str; 16] = [
+pub(crate) const KINDS: [&str; 16] = [
     "pfifo",
     "bfifo",
     "red",

@@ -180,18 +180,30 @@ fn masked<T: TryFrom<u64>>(words: &mut Words<'_>, mask: u64) -> Result<T, TcErro
     T::try_from(value).map_err(|_| place.error(format!("{value} is too large")))
 }
 
+/// What `tc` calls a version of IP, in filters, and its type of service.
+pub(super) struct IpWords {
+    pub(super) protocol: &'static str,
+    name: &'static str,
+    service: &'static str,
+}
+
+pub(super) const IP: IpWords = IpWords { protocol: "ip", name: "ip", service: "dsfield" };
+pub(super) const IPV6: IpWords = IpWords { protocol: "ipv6", name: "ip6", service: "priority" };
+/// Whatever it is.
+pub(super) const ALL: IpWords = IpWords { protocol: "all", ..IP };
+
 /// The words that [`read_matches`] reads; nothing where everything is taken.
-pub(super) fn print_filter(filter: &Filter) -> String {
+pub(super) fn print_filter(filter: &Filter, words: &IpWords) -> String {
     let group = filter.group.as_ref().map(|name| format!(" match group {name}"));
     let field = |name: &str, value: Option<u64>, mask: u64| {
-        value.map(|value| format!(" match ip {name} {value:#x} {mask:#x}"))
+        value.map(|value| format!(" match {} {name} {value:#x} {mask:#x}", words.name))
     };
     let fields = [
         group,
         field("sport", filter.source_port.map(u64::from), 0xffff),
         field("dport", filter.destination_port.map(u64::from), 0xffff),
         field("protocol", filter.protocol.map(u64::from), 0xff),
-        field("dsfield", filter.dscp.map(|dscp| u64::from(dscp) << 2), 0xfc),
+        field(words.service, filter.dscp.map(|dscp| u64::from(dscp) << 2), 0xfc),
     ];
     fields.into_iter().flatten().collect()
 }

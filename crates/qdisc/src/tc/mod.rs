@@ -33,9 +33,10 @@ mod print;
 mod syntax;
 pub(crate) mod words;
 
+pub(crate) use disciplines::KINDS;
 pub use disciplines::supported_alternative;
 pub use netem::{Netem, parse_netem};
-pub use print::commands;
+pub use print::{commands, kernel_commands};
 pub use words::{TcError, nearest, suggestion};
 
 use crate::Qdisc;

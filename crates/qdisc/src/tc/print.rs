@@ -1,11 +1,11 @@
 //! Printing a tree of disciplines as the commands that build it.
 
 use super::disciplines::print_cake;
-use super::draft::{Handle, print_filter};
+use super::draft::{ALL, Handle, IP, IPV6, IpWords, print_filter};
 use super::words::{print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Choke, Codel, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    Choke, Codel, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::Span;
 
@@ -14,94 +14,117 @@ use fairwind_units::Span;
 ///
 /// Classes get other names if theirs are not numbers of `tc` such as `1:10`.
 pub fn commands(queue: &Qdisc, device: &str) -> Vec<String> {
-    let mut printer = Printer { device, lines: Vec::new(), majors: 0 };
-    printer.discipline(queue, None);
+    commands_below(queue, device, "root", 1, &[IP])
+}
+
+/// The same for a kernel: `queue` is put below `parent` (`root`, `parent 1:1`) with this handle, those below it have
+/// the handles above, and filters take packets of both versions of IP.
+pub fn kernel_commands(queue: &Qdisc, device: &str, parent: &str, handle: u32) -> Vec<String> {
+    commands_below(queue, device, parent, handle, &[IP, IPV6])
+}
+
+fn commands_below(
+    queue: &Qdisc,
+    device: &str,
+    parent: &str,
+    handle: u32,
+    versions: &[IpWords],
+) -> Vec<String> {
+    let mut printer = Printer { device, versions, lines: Vec::new(), next_major: handle };
+    printer.discipline(queue, parent);
     printer.lines
 }
 
 struct Printer<'d> {
     device: &'d str,
+    /// What filters take.
+    versions: &'d [IpWords],
     lines: Vec<String>,
-    /// Numbers that disciplines have got.
-    majors: u32,
+    /// The number of the next discipline.
+    next_major: u32,
 }
 
 impl Printer<'_> {
-    fn discipline(&mut self, queue: &Qdisc, parent: Option<Handle>) {
-        self.majors += 1;
-        let major = self.majors;
-        let place = parent.map_or("root".to_owned(), |parent| format!("parent {parent}"));
+    fn discipline(&mut self, queue: &Qdisc, place: &str) {
+        let major = self.next_major;
+        self.next_major += 1;
         let device = self.device;
         let (name, parameters) = (queue.name(), parameters(queue, major));
         self.lines.push(format!(
-            "tc qdisc add dev {device} {place} handle {major:x}: {name}{parameters}"
+            "tc qdisc replace dev {device} {place} handle {major:x}: {name}{parameters}"
         ));
-        let below = |minor| Some(Handle { major, minor });
         match queue {
             Qdisc::Red(Red { child: Some(child), .. })
             | Qdisc::Tbf(Tbf { child: Some(child), .. }) => {
-                self.discipline(child, below(1));
+                self.below(Handle { major, minor: 1 }, child);
             }
-            Qdisc::Prio(prio) => self.prio(prio, major),
+            Qdisc::Prio(prio) => {
+                for (minor, band) in (1..).zip(&prio.bands) {
+                    self.below(Handle { major, minor }, band);
+                }
+                let target = |band: u8| Handle { major, minor: u32::from(band) + 1 };
+                self.filters(prio.filters.iter().map(|(filter, band)| (target(*band), filter)));
+            }
             Qdisc::Drr(drr) => {
-                for (minor, class) in (1..).zip(&drr.classes) {
-                    let handle = Handle { major, minor };
+                let classes = || (1..).map(|minor| Handle { major, minor }).zip(&drr.classes);
+                for (handle, class) in classes() {
                     let quantum = class.quantum_bytes;
                     self.lines.push(format!(
-                        "tc class add dev {device} parent {major:x}: classid {handle} drr quantum {quantum}"
+                        "tc class replace dev {device} parent {major:x}: classid {handle} drr quantum {quantum}"
                     ));
-                    self.filters(handle, class.filters.iter());
-                    self.discipline(&class.child, Some(handle));
+                    self.below(handle, &class.child);
                 }
+                self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
             }
             Qdisc::Htb(htb) => self.htb(htb, major),
             _ => {}
         }
     }
 
-    fn prio(&mut self, prio: &Prio, major: u32) {
-        for (minor, band) in (1..).zip(&prio.bands) {
-            self.discipline(band, Some(Handle { major, minor }));
-        }
-        for (priority, (filter, band)) in (1..).zip(&prio.filters) {
-            let minor = u32::from(*band) + 1;
-            self.filter(Handle { major, minor }, filter, priority);
-        }
+    fn below(&mut self, parent: Handle, queue: &Qdisc) {
+        self.discipline(queue, &format!("parent {parent}"));
     }
 
     fn htb(&mut self, htb: &Htb, major: u32) {
         let handles = handles(htb, major);
         for (class, handle) in htb.classes.iter().zip(&handles) {
-            let parent = class.parent.and_then(|parent| handles.get(parent).copied());
-            let parent = parent.unwrap_or(Handle { major, minor: 0 });
-            let parent = if parent.minor == 0 { format!("{major:x}:") } else { parent.to_string() };
+            let parent = class.parent.and_then(|parent| handles.get(parent));
+            let parent = parent.map_or_else(|| format!("{major:x}:"), Handle::to_string);
             let (device, parameters) = (self.device, class_parameters(class));
             self.lines.push(format!(
-                "tc class add dev {device} parent {parent} classid {handle} htb{parameters}"
+                "tc class replace dev {device} parent {parent} classid {handle} htb{parameters}"
             ));
-            self.filters(*handle, class.filters.iter());
         }
-        for (class, handle) in htb.classes.iter().zip(handles) {
+        let classes = || handles.iter().copied().zip(&htb.classes);
+        for (handle, class) in classes() {
             if let Some(child) = &class.child {
-                self.discipline(child, Some(handle));
+                self.below(handle, child);
+            }
+        }
+        self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
+    }
+
+    /// Filters in the order in which they are asked, each with its class.
+    fn filters<'f>(&mut self, filters: impl Iterator<Item = (Handle, &'f Filter)>) {
+        let mut priority = 0;
+        for (target, filter) in filters {
+            let is_all = *filter == Filter::default();
+            for words in if is_all { &[ALL] } else { self.versions } {
+                priority += 1;
+                let (device, major, protocol) = (self.device, target.major, words.protocol);
+                let kind = if is_all { "matchall" } else { "u32" };
+                let matches = print_filter(filter, words);
+                self.lines.push(format!(
+                    "tc filter add dev {device} parent {major:x}: protocol {protocol} prio {priority} {kind}{matches} \
+                     flowid {target}"
+                ));
             }
         }
     }
+}
 
-    fn filters<'f>(&mut self, target: Handle, filters: impl Iterator<Item = &'f Filter>) {
-        for (priority, filter) in (1..).zip(filters) {
-            self.filter(target, filter, priority);
-        }
-    }
-
-    fn filter(&mut self, target: Handle, filter: &Filter, priority: u32) {
-        let matches = print_filter(filter);
-        let kind = if matches.is_empty() { "matchall" } else { "u32" };
-        let (device, major) = (self.device, target.major);
-        self.lines.push(format!(
-            "tc filter add dev {device} parent {major:x}: protocol ip prio {priority} {kind}{matches} flowid {target}"
-        ));
-    }
+fn each(target: Handle, filters: &[Filter]) -> impl Iterator<Item = (Handle, &Filter)> {
+    filters.iter().map(move |filter| (target, filter))
 }
 
 /// The numbers of the classes: those in their names where all are numbers of this discipline.

@@ -28,16 +28,6 @@ impl fmt::Display for TcError {
 
 impl std::error::Error for TcError {}
 
-/// "did you mean" with the one of `known` that is most like `word`, or else all of them.
-pub(crate) fn advice(word: &str, known: &[&str]) -> String {
-    let likeness = |candidate: &&&str| strsim::jaro_winkler(word, candidate);
-    let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match best.filter(|best| likeness(best) > 0.75) {
-        Some(best) => format!("did you mean \"{best}\"?"),
-        None => format!("known are {}", known.join(", ")),
-    }
-}
-
 /// The one of `known` that is most like `word`, if one is like it at all; case matters little.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let word = word.to_lowercase();
@@ -51,9 +41,18 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
 
 /// A hint: the one of `known` that is most like `word`, or else all of them.
 pub fn suggestion<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+    nearest_or(word, known, "there are")
+}
+
+/// The same for words of `tc`.
+pub(crate) fn advice(word: &str, known: &[&str]) -> String {
+    nearest_or(word, known.iter().copied(), "known are")
+}
+
+fn nearest_or<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone, all: &str) -> String {
     match nearest(word, known.clone()) {
         Some(nearest) => format!("did you mean \"{nearest}\"?"),
-        None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
+        None => format!("{all} {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -4,7 +4,7 @@ use fairwind_scenario::{Document, json_schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const EXAMPLES: [(&str, &str); 10] = [
+const EXAMPLES: [(&str, &str); 11] = [
     ("thin-against-greedy.toml", include_str!("../../../../examples/thin-against-greedy.toml")),
     ("greedy-alone.toml", include_str!("../../../../examples/greedy-alone.toml")),
     ("parking-lot.toml", include_str!("../../../../examples/parking-lot.toml")),
@@ -15,6 +15,7 @@ const EXAMPLES: [(&str, &str); 10] = [
     ("game-server.toml", include_str!("../../../../examples/game-server.toml")),
     ("beside-cubic.toml", include_str!("../../../../examples/beside-cubic.toml")),
     ("satellite-upload.toml", include_str!("../../../../examples/satellite-upload.toml")),
+    ("buffers.toml", include_str!("../../../../examples/buffers.toml")),
 ];
 
 #[test]

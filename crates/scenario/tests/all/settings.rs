@@ -61,6 +61,33 @@ fn settings_change_repeat_axes_and_labels() {
 }
 
 #[test]
+fn label_of_a_named_axis_takes_other_settings() {
+    let plan = planned(&[
+        ("sweep.variant.LT", "{ \"flows.thin.tcp.linear_timeouts\" = true, duration = \"9 s\" }"),
+        ("sweep.variant.TCP", "{ duration = \"7 s\" }"),
+    ]);
+    let axis = plan.axes.iter().find(|axis| axis.name == "variant").unwrap();
+    assert_eq!(axis.labels, ["TCP", "LT"]);
+    let duration = |label: &str| {
+        let of_label =
+            |cell: &&fairwind_scenario::Cell| cell.settings.iter().any(|(_, value)| value == label);
+        plan.cells.iter().find(of_label).unwrap().experiment.duration.as_secs_f64()
+    };
+    assert_eq!((duration("LT"), duration("TCP")), (9.0, 7.0));
+}
+
+#[test]
+fn keys_by_their_names_elsewhere_are_known() {
+    for (written, meant) in [("rack", "loss_detection"), ("tcp_frto", "forward_rto")] {
+        let text =
+            THIN_AGAINST_GREEDY.replacen("tcp = {", &format!("tcp = {{ {written} = false,"), 1);
+        assert_ne!(text, THIN_AGAINST_GREEDY);
+        let errors = document(&text).plan().unwrap_err().to_string();
+        assert!(errors.contains(&format!("did you mean \"{meant}\"?")), "{errors}");
+    }
+}
+
+#[test]
 fn labels_may_set_further_keys() {
     let named = |variants: &str, labels: &str| {
         let text = format!("{THIN_AGAINST_GREEDY}\n[sweep.variant]\n{variants}");
@@ -108,6 +135,8 @@ fn a_setting_that_addresses_nothing_names_itself() {
     assert!(error(&mut document, "flows..count", "3").contains("not a key path"));
     assert!(error(&mut document, "name.more", "3").contains("no key \"more\" in a text"));
     assert!(error(&mut document, "sweep.variant", "[\"mFR\"]").contains("only TCP, LT"));
+    assert!(error(&mut document, "sweep.variant.mFR", "{}").contains("only TCP, LT"));
+    assert!(error(&mut document, "sweep", "{}").contains("name the axis"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::plans::LOSS_INTERVAL;
 use super::run::controls_of;
 use fairwind_bpf::{self as ebpf, BpfError};
 use fairwind_hosts::files_for;
-use fairwind_kernel_router::{self as kernel_router, KernelPlan};
+use fairwind_kernel_router::{self as kernel_router, KernelPlan, KernelRouterError};
 use fairwind_kernel_settings::controls::{ControlObject, incompatibility};
 use fairwind_kernel_settings::{self as settings, Kernel, Note, UnsupportedSetting};
 use fairwind_linux as linux;
@@ -69,14 +69,11 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
             ),
         });
     }
-    if experiment.network.router == RouterKind::Kernel {
-        match KernelPlan::new(experiment) {
-            Ok(_) => remarks.extend(kernel_router::differences(experiment)),
-            Err(error) => {
-                let (mechanism, alternative) = error.reason();
-                let value = "\"kernel\"".to_owned();
-                refusals.push(refuse("path.router", value, mechanism, alternative));
-            }
+    match router_notes(experiment) {
+        Ok(notes) => remarks.extend(notes),
+        Err(error) => {
+            let (mechanism, alternative) = error.reason();
+            refusals.push(refuse("path.router", "\"kernel\"".to_owned(), mechanism, alternative));
         }
     }
     for (key, mechanism) in unsupported_features(experiment) {
@@ -89,6 +86,15 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
         refuse("flows.*.count", count.to_string(), mechanism, alternative)
     }));
     CheckReport { refusals, remarks }
+}
+
+/// What differs where the kernel carries the packets, or why it cannot; nothing behind our router.
+fn router_notes(experiment: &Experiment) -> Result<Vec<Note>, KernelRouterError> {
+    if experiment.network.router != RouterKind::Kernel {
+        return Ok(Vec::new());
+    }
+    let plan = KernelPlan::new(experiment)?;
+    Ok(kernel_router::differences(experiment).into_iter().chain(plan.watching()).collect())
 }
 
 /// Congestion controls that the kernel has by name, and of which there is nothing to compare with what it has.

@@ -101,9 +101,6 @@ impl From<RecorderError> for RunError {
     fn from(error: RecorderError) -> Self {
         match error {
             RecorderError::Capture(error) => Self::Capture(error),
-            RecorderError::Thread(reason) => {
-                Self::Thread { what: "the thread that measures", reason }
-            }
             other => Self::Thread { what: "the thread that measures", reason: other.to_string() },
         }
     }

@@ -304,10 +304,9 @@ impl ReadyForwarding {
             }
             Self::Kernel { path, overhead_bytes, addresses } => {
                 path.bring_up(&addresses)?;
-                let (watch, points) = path.watch()?;
+                let watch = path.watch(&addresses)?;
                 let parts = PathObserverParts {
                     watch,
-                    points,
                     queues: parts.queues,
                     overhead_bytes,
                     flows: parts.classifier,

@@ -1,4 +1,5 @@
-//! A network of the kernel's own parts in place of ours.
+//! A network of the kernel's own parts in place of ours, watched by eBPF programs or, in builds without them, by packet
+//! sockets.
 
 use super::hosts::stage::command;
 use super::is_available;
@@ -30,13 +31,13 @@ pub(crate) fn number(tables: &Tables, table: &str, column: &str) -> f64 {
     column.values.number(0).expect("a number")
 }
 
-pub(crate) fn is_watchable(test: &str) -> bool {
+pub(crate) fn has_programs(test: &str) -> bool {
     can_run(test, ebpf::availability().err()) && is_available(test)
 }
 
 #[test]
 fn greedy_goodput_matches_on_both_routers() {
-    if !is_watchable("greedy_goodput_matches_on_both_routers") {
+    if !is_available("greedy_goodput_matches_on_both_routers") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
@@ -64,7 +65,7 @@ fn greedy_goodput_matches_on_both_routers() {
 
 #[test]
 fn kernel_shapers_match_ours() {
-    if !is_watchable("kernel_shapers_match_ours") {
+    if !is_available("kernel_shapers_match_ours") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
@@ -92,13 +93,14 @@ fn kernel_shapers_match_ours() {
 
 #[test]
 fn unsupported_disciplines_are_named_early() {
-    if !is_watchable("unsupported_disciplines_are_named_early") {
+    if !is_available("unsupported_disciplines_are_named_early") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
     let coarse = "{ discipline = \"tbf\", rate = \"5 Mbit/s\", burst = \"3 kB\", limit = \"9 kB\", \
                   granularity = \"4 ms\" }";
-    for (queue, word) in [("\"fq_codel\"", "fq_codel"), (coarse, "granularity of tbf")] {
+    let gentle = "{ discipline = \"red\", limit = \"60 kB\", gentle = true }";
+    for (queue, word) in [(gentle, "gentle of red"), (coarse, "granularity of tbf")] {
         let path = format!("{PATH}queue = {queue}\nrouter = \"kernel\"");
         let refused =
             KernelRun::new(&experiment(&path, flows), 1, CaptureFiles::default(), command());
@@ -109,7 +111,7 @@ fn unsupported_disciplines_are_named_early() {
 
 #[test]
 fn idle_kernel_router_forwards_immediately() {
-    if !is_watchable("idle_kernel_router_forwards_immediately") {
+    if !is_available("idle_kernel_router_forwards_immediately") {
         return;
     }
     let flows = "[[flows]]\nname = \"thin\"\nworkload = { kind = \"thin\", payload = \"100 B\", \
@@ -131,7 +133,7 @@ fn idle_kernel_router_forwards_immediately() {
 
 #[test]
 fn missing_kernel_features_are_named_early() {
-    if !is_watchable("missing_kernel_features_are_named_early") {
+    if !is_available("missing_kernel_features_are_named_early") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";

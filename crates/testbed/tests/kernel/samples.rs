@@ -1,10 +1,10 @@
 //! Tests of the observations of kernel tracepoints within a run.
 
-use super::kernel_router::{experiment, is_watchable, number, run};
+use super::kernel_router::{experiment, has_programs, number, run};
 
 #[test]
 fn every_arriving_ack_gives_a_sample() {
-    if !is_watchable("every_arriving_ack_gives_a_sample") {
+    if !has_programs("every_arriving_ack_gives_a_sample") {
         return;
     }
     let path = "rate = \"2 Mbit/s\"\nrtt = \"20 ms\"\n";

@@ -2,7 +2,7 @@
 //! memory.
 
 use super::checksum::Sum;
-use super::error::ParseError;
+use super::reader::ParseError;
 use super::reader::Reader;
 use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

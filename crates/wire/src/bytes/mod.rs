@@ -26,7 +26,6 @@
 
 mod checksum;
 mod emit;
-mod error;
 mod ip;
 mod options;
 mod parse;
@@ -36,7 +35,7 @@ pub use emit::{
     EmitError, IcmpMessage, Payload, emit, emit_icmp, emit_prefix, emit_with_options,
     pattern_mismatch,
 };
-pub use error::ParseError;
 pub use ip::{Addresses, IpHeader, mark_congestion};
 pub use options::{append_options, read_options, read_options_into};
 pub use parse::{Checksum, Parsed, parse};
+pub use reader::ParseError;

@@ -1,6 +1,6 @@
 //! TCP options (RFC 9293 §3.1) as bytes, in the layout of `Options::wire_bytes`.
 
-use super::error::ParseError;
+use super::reader::ParseError;
 use crate::{
     AccurateEcn, Cookie, CounterOrder, FastOpen, FastOpenKind, Options, SackBlock, SequenceNumber,
     Timestamps,

@@ -1,9 +1,9 @@
 //! Parser of one IP packet with a TCP segment.
 
 use super::checksum::Sum;
-use super::error::ParseError;
 use super::ip::{Addresses, IpHeader, ReadIp, read_ip};
 use super::options::read_options;
+use super::reader::ParseError;
 use super::reader::Reader;
 use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
 

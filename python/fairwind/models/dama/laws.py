@@ -218,21 +218,14 @@ def quickest(start_up: StartUp, volume_segments: ArrayLike, law: Law = Law.SLIDE
             "the exact solution has no fastest multiplier: a larger one is always faster",
             "use one of CRITERIA, or another law",
         )
-    rtt, feedback, rate, window, _ = start_up.arrays()
-    cases = np.broadcast_arrays(rtt, feedback, rate, window, np.asarray(volume_segments, float))
 
-    def least(case: tuple[float, ...]) -> float:
-        rtt_s, feedback_s, full_rate, initial, volume = case
-
+    def least(volume: float, rtt: float, feedback: float, rate: float, window: float) -> float:
         def time(multiplier: float) -> float:
-            return float(
-                completion_time_s(
-                    StartUp(rtt_s, feedback_s, full_rate, initial, multiplier), volume, law
-                )
-            )
+            case = StartUp(rtt, feedback, rate, window, multiplier)
+            return float(completion_time_s(case, volume, law))
 
         found = optimize.minimize_scalar(time, bounds=(1.0, MOST), method="bounded")
         return float(found.x)
 
-    numbers = zip(*(array.ravel().tolist() for array in cases), strict=True)
-    return np.array([least(case) for case in numbers]).reshape(cases[0].shape)
+    *path, _ = start_up.arrays()
+    return np.asarray(np.vectorize(least, otypes=[np.float64])(volume_segments, *path))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -207,9 +207,8 @@ class DemandAssignedLink:
 
     def __post_init__(self) -> None:
         """Check what can be checked."""
-        for field in fields(self):
-            if field.name in LINK_HINTS:
-                positive(field.name, getattr(self, field.name), LINK_HINTS[field.name])
+        for name, hint in LINK_HINTS.items():
+            positive(name, getattr(self, name), hint)
         for name in ("slots", "terminals"):
             count = getattr(self, name)
             if not isinstance(count, int) or count < 1:
@@ -288,10 +287,5 @@ class DemandAssignedLink:
         multiplier : array_like
             k: capacity requested over rate measured.
         """
-        return StartUp(
-            rtt_s=self.rtt_s,
-            feedback_delay_s=self.feedback_delay_s,
-            rate_segments_per_second=self.rate_segments_per_second,
-            initial_window_segments=initial_window_segments,
-            multiplier=multiplier,
-        )
+        path = (self.rtt_s, self.feedback_delay_s, self.rate_segments_per_second)
+        return StartUp(*path, initial_window_segments, multiplier)

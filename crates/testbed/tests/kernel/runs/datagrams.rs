@@ -2,7 +2,6 @@
 
 use super::stage::{number, path, run, table};
 use crate::is_available;
-use crate::kernel_router::is_watchable;
 use fairwind_measure::Tables;
 
 /// A constant bit rate of packets of 1000 bytes, for two seconds.
@@ -113,7 +112,7 @@ fn shortest_datagrams_have_no_latency() {
 
 #[test]
 fn kernel_router_reports_datagrams() {
-    if !is_watchable("kernel_router_reports_datagrams") {
+    if !is_available("kernel_router_reports_datagrams") {
         return;
     }
     let text = format!(

@@ -9,7 +9,7 @@ use fairwind_kernel_testing::can_run;
 use fairwind_linux::CleanupPaths;
 use fairwind_units::Span;
 use fairwind_windows::{
-    Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
+    Collection, RememberedWindow, SharedOpenings, Trust, WindowOptions, WindowsError, WindowsOfRun,
     clear, obstacle, orphaned, show, start, stop,
 };
 use stage::{Group, Sender};
@@ -25,7 +25,7 @@ const EXACT: WindowOptions = WindowOptions {
     lifetime: Span::from_secs(600),
     entries: 1000,
     trust: Trust::Exact,
-    beginning: Beginning::Incoming,
+    beginning: SharedOpenings::Incoming,
     collection: Collection::End,
     largest_window: None,
 };
