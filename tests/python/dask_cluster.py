@@ -70,6 +70,25 @@ class DaskCluster:
         self.workers.append(worker)
         return worker
 
+    def wait_for_worker(self) -> None:
+        """Wait until the scheduler knows the newest worker."""
+        self.wait_for_log("*-worker.log", "Registered to", self.workers[-1])
+
+    def wait_for_client(self) -> None:
+        """Wait until the scheduler knows a client."""
+        self.wait_for_log("*-scheduler.log", "Receive client connection")
+
+    def wait_for_log(
+        self, files: str, text: str, process: subprocess.Popen[bytes] | None = None
+    ) -> None:
+        """Wait for a text in the newest of some logs."""
+        newest = max(self.folder.glob(files), key=lambda file: int(file.name.partition("-")[0]))
+        deadline = time.monotonic() + 60
+        while text not in newest.read_text(errors="replace"):
+            assert process is None or process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.05)
+
     def kill_worker(self) -> None:
         """Kill the oldest worker that lives."""
         process = self.workers.pop(0)

@@ -284,10 +284,11 @@ def test_unfit_worker_is_refused(dask, tmp_path, patch, words, is_late):
     (tmp_path / "patch.py").write_text(patch)
     if not is_late:
         dask.start_worker("--preload", str(tmp_path / "patch.py"))
-        time.sleep(4)
+        dask.wait_for_worker()
     process = on(dask.address, tmp_path)
     if is_late:
-        time.sleep(4)
+        dask.wait_for_client()
+        time.sleep(1)  # the client has seen that there is no worker
         dask.start_worker("--preload", str(tmp_path / "patch.py"))
     _, error = process.communicate(timeout=120)
     assert process.returncode == 2, error
@@ -315,8 +316,9 @@ def test_failures_are_those_of_one_job(dask, tmp_path):
 
 
 SBATCH = """#!/bin/sh
-# Runs a job's script at once, as Slurm would on some machine.
-sh "$1" > "$1.log" 2>&1 &
+# Runs a job's script at once, as Slurm would on some machine. The caller removes the script.
+cp "$1" "$JOBS.script"
+bash "$JOBS.script" > "$JOBS.log" 2>&1 &
 echo $! >> "$JOBS"
 echo "Submitted batch job $!"
 """
@@ -346,5 +348,6 @@ def test_workers_come_from_slurm(local, tmp_path):
             "JOBS": str(tmp_path / "jobs"),
         },
     )
-    ended(process)
+    error = ended(process)
+    assert "waiting for workers" in error
     assert tables(tmp_path / "far") == expected

@@ -9,6 +9,7 @@ so one that comes back late counts for nothing.
 from __future__ import annotations
 
 import json
+import pickle
 import queue
 import time
 import uuid
@@ -29,7 +30,7 @@ from fairwind.execution.address import Address
 from fairwind.execution.admission import one_of
 from fairwind.execution.deploy import quiet, started
 from fairwind.execution.packed import unpack
-from fairwind.execution.remote import Answer, Batch, Task, refusal_of, run_batch
+from fairwind.execution.remote import Answer, Batch, Task, packed_call, refusal_of, run_batch
 from fairwind.execution.storage import Storage
 from fairwind.execution.workers import Ended, Job, RunningCell
 from fairwind.folder.store import new_cell
@@ -191,14 +192,15 @@ class Cluster:
         for start in range(0, len(batches), TASKS_AT_ONCE):
             some = batches[start : start + TASKS_AT_ONCE]
             keys = [f"fairwind-{uuid.uuid4().hex}" for _ in some]
-            tasks = [
-                Batch(self._engine, versions, axes, self._url, tuple(map(self._task, works)))
-                for works in some
+            batches_of = (tuple(map(self._task, works)) for works in some)
+            calls = [
+                packed_call(run_batch, Batch(self._engine, versions, axes, self._url, tasks))
+                for tasks in batches_of
             ]
             resources = {KERNEL: 1} if self._job.engine.is_real_time else None
             try:
                 futures = self._client.map(
-                    run_batch, tasks, key=keys, pure=False, resources=resources
+                    pickle.loads, calls, key=keys, pure=False, resources=resources
                 )
             except CONNECTION_ERRORS:
                 self._waiting += batches[start:]
@@ -281,7 +283,7 @@ class Cluster:
         """Try each simulation alone when Dask has given up on a task, but not for ever."""
         if not isinstance(error, KilledWorker):
             raise _refused(
-                f"a worker could not begin a simulation: {type(error).__name__}: {error}",
+                f"a worker cannot run Fairwind: {type(error).__name__}: {error}",
                 f"install fairwind {core_version()} on every worker",
             )
         ended = []

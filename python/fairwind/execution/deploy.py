@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,12 +42,17 @@ def started(address: Address) -> Iterator[str]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep Dask's reports of lost connections off standard error; we print what matters."""
+    """Keep Dask's reports of lost connections off standard error; we print what matters.
+
+    That its usual port is taken does not: the address of the dashboard is printed.
+    """
     log = logging.getLogger("distributed")
     level = log.level
     log.setLevel(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"(?s).*Port \d+ is already in use")
+            yield
     finally:
         log.setLevel(level)
 

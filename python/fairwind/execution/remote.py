@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import errno
 import json
+import pickle
 import shutil
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from fairwind.congestion.used import control_versions
 from fairwind.engine.core import core_version
@@ -116,6 +118,26 @@ class Answer:
     results: tuple[Result, ...] = ()
     refusal: tuple[str, str] | None = None
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that happens where its pickle is loaded."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.function, self.arguments
+
+
+def packed_call(function: Callable[..., Any], *arguments: Any) -> bytes:  # noqa: ANN401 - of any function
+    """Give a call as bytes, for `pickle.loads` on a worker.
+
+    A task that names our functions would end a worker without Fairwind as soon as it reads its
+    mail. Of this one it reports the error.
+    """
+    return pickle.dumps(_Call(function, arguments))
 
 
 def refusal_of(engine: str, versions: Mapping[str, str]) -> tuple[str, str] | None:
