@@ -62,11 +62,12 @@ class DaskCluster:
             time.sleep(0.1)
         raise AssertionError(f"the scheduler does not listen\n{self.log()}")
 
-    def start_worker(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
+        """Start a worker with further arguments of Dask and variables of the environment."""
         own = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
         place = ("--local-directory", str(self.folder / "workers"))
         address = f"tcp://127.0.0.1:{self.port}"
-        worker = self._start("worker", address, *own, *place, *arguments)
+        worker = self._start("worker", address, *own, *place, *arguments, **variables)
         self.workers.append(worker)
         return worker
 
@@ -110,9 +111,10 @@ class DaskCluster:
         texts = (file.read_text(errors="replace") for file in sorted(self.folder.glob("*.log")))
         return "\n".join(texts)
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", *arguments]
         environment = os.environ | {"PYTHONPATH": str(PYTHON), "POLARS_MAX_THREADS": "1"}
+        environment |= variables
         with (self.folder / f"{len(self._all)}-{arguments[0]}.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         self._all.append(process)

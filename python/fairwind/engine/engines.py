@@ -20,6 +20,8 @@ from fairwind.errors import ControlClassError
 if TYPE_CHECKING:
     import polars as pl
 
+    from fairwind.kernels.transfer import PackedKernel
+
 
 class CellProgress(Protocol):
     """Progress of one simulation; readable from any thread."""
@@ -101,6 +103,14 @@ class Engine(Protocol):
     def versions(self) -> dict[str, str]:
         """Return the versions that decide results, for the manifest and its fingerprint."""
         return dict(core_versions())
+
+    def builds(self) -> dict[str, str]:
+        """Return digests of further programs that must be the same in another process."""
+        return {}
+
+    def packed(self) -> PackedKernel | None:
+        """Return what another machine needs beside Fairwind to have this engine."""
+        return None
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Return digests of the congestion control sources that resolved experiments use."""

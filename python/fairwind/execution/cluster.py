@@ -14,7 +14,7 @@ import queue
 import time
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,15 +25,26 @@ from typing import Any
 from distributed import Client, Future, KilledWorker
 
 from fairwind.engine.core import core_version
+from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
 from fairwind.execution.address import Address
 from fairwind.execution.admission import one_of
 from fairwind.execution.deploy import quiet, started
 from fairwind.execution.packed import unpack
-from fairwind.execution.remote import Answer, Batch, Task, packed_call, refusal_of, run_batch
+from fairwind.execution.remote import (
+    Answer,
+    Batch,
+    Task,
+    Unfit,
+    install,
+    packed_call,
+    run_batch,
+    unfitness_of,
+)
 from fairwind.execution.storage import Storage
 from fairwind.execution.workers import Ended, Job, RunningCell
 from fairwind.folder.store import new_cell
+from fairwind.kernels.transfer import PackedKernel
 from fairwind.quantities import counted
 
 BATCH_SECONDS = 0.5
@@ -102,7 +113,7 @@ class Cluster:
         self._scheduler, self._job, self._most = scheduler, job, jobs
         engine, experiments = job.engine, (cell.experiment for cell in job.plan.cells)
         self._engine = engine.name_elsewhere() or engine.name
-        self._versions = engine.versions() | engine.control_versions(experiments)
+        self._versions = engine.versions() | engine.builds() | engine.control_versions(experiments)
         facts = [self._versions, [[axis.column, axis.is_numeric] for axis in job.plan.axes]]
         self._digest = sha256(json.dumps([self._engine, *facts], sort_keys=True).encode())
         self._url = storage
@@ -120,10 +131,11 @@ class Cluster:
 
     @property
     def jobs(self) -> int:
-        """Simulations at once: threads of the cluster; at least 1."""
+        """Simulations at once: threads of the cluster, or kernels that may be used; at least 1."""
+        engine = self._job.engine
         if (now := time.monotonic()) - self._counted >= COUNT_SECONDS and not self._is_lost:
             self._counted = now
-            self._threads = sum(self._client.nthreads().values())
+            self._threads = _capacity(self._client.scheduler_info(n_workers=-1), engine)
         return max(1, min(self._threads, self._most or self._threads))
 
     @property
@@ -240,8 +252,8 @@ class Cluster:
                 self._waiting.append(works)
             return []
         self._tasks.pop(future.key)
-        if answer.refusal is not None:
-            raise _refused(*answer.refusal)
+        if answer.unfit is not None:
+            self._equip_late(answer.worker, answer.unfit)
         if not answer.results:
             self._waiting.append(works)
             return []
@@ -337,6 +349,12 @@ class Cluster:
             ) from error
         try:
             self._check(client)
+        except CONNECTION_ERRORS as error:
+            client.close(timeout=CLOSE_SECONDS)
+            raise NoSchedulerError(
+                f"the Dask scheduler at {self._scheduler} is gone again: {error}",
+                "look at its log",
+            ) from error
         except BaseException:
             client.close(timeout=CLOSE_SECONDS)
             raise
@@ -344,21 +362,14 @@ class Cluster:
 
     def _check(self, client: Client) -> None:
         """Refuse workers that would give other results, and report those that are there."""
-        found = client.run(refusal_of, self._engine, self._versions, on_error="return")
-        for worker, refusal in found.items():
-            if isinstance(refusal, OSError):
-                continue  # it has just gone
-            if isinstance(refusal, BaseException):
-                raise _refused(
-                    f"the worker {worker} cannot run Fairwind: {refusal}",
-                    f"install fairwind {core_version()} there",
-                )
-            if refusal is not None:
-                raise _refused(*refusal)
+        found = client.run(unfitness_of, self._engine, self._versions, on_error="return")
+        lacking = [one for one, unfit in found.items() if _lacks_kernel(unfit)]
+        if lacking and (packed := self._job.engine.packed()):
+            found |= self._equip(client, lacking, packed)
+        _refuse_unfit(found)
         scheduler = client.scheduler_info(n_workers=-1)
         workers = scheduler["workers"]
-        willing = [one for one in workers.values() if one["resources"].get(KERNEL)]
-        if self._job.engine.is_real_time and workers and not willing:
+        if workers and not _capacity(scheduler, self._job.engine):
             raise FairwindError(
                 "no worker says that runs may use its kernel",
                 f"start workers that may with `dask worker --resources {KERNEL}=1`",
@@ -370,6 +381,22 @@ class Cluster:
         self.notices.append(f"{there} at {self._scheduler}; dashboard: {page}")
         if not workers:
             self.notices.append("waiting for workers")
+
+    def _equip(self, client: Client, workers: list[str], packed: PackedKernel) -> dict[str, Any]:
+        """Send the kernel to workers, and give why each still cannot run; None if it can."""
+        arguments = (packed, self._engine, self._versions)
+        found: dict[str, Any] = client.run(install, *arguments, workers=workers, on_error="return")
+        size, receivers = f"{packed.size / 2**20:.1f} MiB", counted(len(workers), "worker")
+        self.notices.append(f"sent {self._job.engine.name} ({size}) to {receivers}")
+        return found
+
+    def _equip_late(self, worker: str, unfit: Unfit) -> None:
+        """Send the kernel to a worker that has come later, or refuse it."""
+        packed = self._job.engine.packed() if unfit.lacks_kernel else None
+        if packed is None:
+            raise _refused(unfit.message, unfit.remedy)
+        with suppress(*CONNECTION_ERRORS):
+            _refuse_unfit(self._equip(self._client, [worker], packed))
 
 
 class NoSchedulerError(FairwindError):
@@ -408,6 +435,32 @@ class _Pace:
     def batch_for(self, remaining: int, jobs: int) -> int:
         """Give the size of tasks of which all workers have some up to the end."""
         return max(1, min(self.batch, remaining // (2 * jobs)))
+
+
+def _capacity(scheduler: Mapping[str, Any], engine: Engine) -> int:
+    """Give how many simulations can be under way at once."""
+    workers = scheduler["workers"].values()
+    if engine.is_real_time:
+        return sum(int(one["resources"].get(KERNEL, 0)) for one in workers)
+    return sum(one["nthreads"] for one in workers)
+
+
+def _lacks_kernel(unfit: object) -> bool:
+    return isinstance(unfit, Unfit) and unfit.lacks_kernel
+
+
+def _refuse_unfit(found: Mapping[str, object]) -> None:
+    """Raise the first reason that workers, by their addresses, give against themselves."""
+    for worker, unfit in found.items():
+        if isinstance(unfit, OSError):
+            continue  # it has just gone
+        if isinstance(unfit, BaseException):
+            raise _refused(
+                f"the worker {worker} cannot run Fairwind: {unfit}",
+                f"install fairwind {core_version()} there",
+            )
+        if isinstance(unfit, Unfit):
+            raise _refused(unfit.message, unfit.remedy)
 
 
 def _refused(message: str, hint: str) -> FairwindError:

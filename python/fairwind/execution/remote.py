@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,17 @@ from fairwind.congestion.used import control_versions
 from fairwind.engine.core import core_version
 from fairwind.engine.engines import Cancelled, CellProgress, Engine
 from fairwind.engine.selection import engine_named
+from fairwind.engine.virtual import KERNEL_SHA256, machine_obstacle
 from fairwind.errors import FairwindError
 from fairwind.execution.folder import with_leading_columns
 from fairwind.execution.packed import pack
 from fairwind.execution.storage import Storage
 from fairwind.folder.cell_tables import write_tables
+from fairwind.kernels.catalogue import MissingKernelError, cache
+from fairwind.kernels.transfer import PackedKernel, install_kernel
 from fairwind.scenario.plan import Axis, Cell
+
+OTHER_MACHINES = "start workers on machines that have it"
 
 LOOK_SECONDS = 1.0
 """Period at which a simulation under way looks whether somebody still waits for it."""
@@ -102,6 +107,23 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Unfit:
+    """Why a worker cannot run what it is asked for.
+
+    Attributes
+    ----------
+    message, remedy : str
+        What is wrong and where, and what to do about it.
+    lacks_kernel : bool
+        Whether it would do if it got the kernel.
+    """
+
+    message: str
+    remedy: str
+    lacks_kernel: bool = False
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a worker gives back for a batch.
 
@@ -109,14 +131,17 @@ class Answer:
     ----------
     results : tuple of Result
         In the order of the tasks; none if the batch was cancelled.
-    refusal : tuple of (str, str), optional
-        Why this worker can do none of them, and what to do about it.
+    unfit : Unfit, optional
+        Why this worker can do none of them.
+    worker : str
+        Its address, if it is unfit.
     seconds : float
         How long it took.
     """
 
     results: tuple[Result, ...] = ()
-    refusal: tuple[str, str] | None = None
+    unfit: Unfit | None = None
+    worker: str = ""
     seconds: float = 0.0
 
 
@@ -140,45 +165,63 @@ def packed_call(function: Callable[..., Any], *arguments: Any) -> bytes:  # noqa
     return pickle.dumps(_Call(function, arguments))
 
 
-def refusal_of(engine: str, versions: Mapping[str, str]) -> tuple[str, str] | None:
+def unfitness_of(engine: str, versions: Mapping[str, str]) -> Unfit | None:
     """Give why this process cannot stand in for the client, and what to do; None if it can.
 
     It must be of the same version: another one would give other numbers.
     """
-    place = socket.gethostname()
+    place = f"the worker on {socket.gethostname()}"
     try:
         found = _engine(engine)
-        here = found.versions()
+        here = found.versions() | found.builds()
         obstacle = found.obstacle()
+    except MissingKernelError as error:
+        if obstacle := machine_obstacle():
+            return Unfit(f"{place}: {obstacle}", OTHER_MACHINES)
+        return replace(_unfit(error), lacks_kernel=True)
     except FairwindError as error:
-        return _refusal(error)
+        return _unfit(error)
     if obstacle:
-        return f"the worker on {place}: {obstacle}", "start workers on machines that have it"
+        return Unfit(f"{place}: {obstacle}", OTHER_MACHINES)
     wanted = {name: text for name, text in versions.items() if not _is_control(name)}
     differing = sorted(name for name in wanted if here.get(name) != wanted[name])
     if not differing:
         return None
     first = differing[0]
     there, ours = here.get(first, "nothing"), wanted[first]
-    if first == "core_sha256":
+    remedy = f"install there what runs here: the same wheel of fairwind {core_version()}"
+    if first.endswith("sha256"):
         there, ours = f"another build ({there[:10]})", ours[:10]
-    return (
-        f"the worker on {place} has {first} {there} instead of {ours}, so its results would differ",
-        f"install there what runs here: the same wheel of fairwind {core_version()}",
-    )
+    if first == KERNEL_SHA256:
+        remedy = f"remove it there: fairwind kernel remove {engine}; this machine sends its own"
+    return Unfit(f"{place} has {first} {there} instead of {ours}; results would differ", remedy)
 
 
-def _refusal(error: FairwindError) -> tuple[str, str]:
+def install(packed: PackedKernel, engine: str, versions: Mapping[str, str]) -> Unfit | None:
+    """Take a kernel from the client, and give why this process still cannot stand in for it."""
+    try:
+        install_kernel(packed)
+    except OSError as error:
+        return _storage_unfit(error, cache(), "XDG_CACHE_HOME=FOLDER")
+    except ValueError as error:
+        return Unfit(f"the worker on {socket.gethostname()}: {error}", "look at its network")
+    unfit = unfitness_of(engine, versions)
+    return None if unfit is None else replace(unfit, lacks_kernel=False)
+
+
+def _unfit(error: FairwindError) -> Unfit:
     remedy = error.hint or "prepare it as this machine"
-    return f"the worker on {socket.gethostname()}: {error.message}", f"on the worker: {remedy}"
+    return Unfit(
+        f"the worker on {socket.gethostname()}: {error.message}", f"on the worker: {remedy}"
+    )
 
 
 def run_batch(batch: Batch) -> Answer:
     """Run simulations; called by Dask on a thread of the worker."""
     began = time.monotonic()
-    refusal = refusal_of(batch.engine, batch.versions)
-    if refusal is not None:
-        return Answer(refusal=refusal)
+    unfit = unfitness_of(batch.engine, batch.versions)
+    if unfit is not None:
+        return _declined(unfit)
     engine = _engine(batch.engine)
     results = []
     try:
@@ -188,9 +231,9 @@ def run_batch(batch: Batch) -> Answer:
     except Cancelled:
         return Answer()
     except FairwindError as error:
-        return Answer(refusal=_refusal(error))
+        return _declined(_unfit(error))
     except OSError as error:
-        return Answer(refusal=_storage_refusal(error))
+        return _declined(_storage_unfit(error, Path(_scratch()), "--local-directory FOLDER"))
     return Answer(tuple(results), seconds=time.monotonic() - began)
 
 
@@ -275,17 +318,23 @@ def _scratch() -> str:
     return str(get_worker().local_directory)
 
 
-def _storage_refusal(error: OSError) -> tuple[str, str]:
+def _declined(unfit: Unfit) -> Answer:
+    from distributed import get_worker
+
+    return Answer(unfit=unfit, worker=get_worker().address)
+
+
+def _storage_unfit(error: OSError, folder: Path, setting: str) -> Unfit:
     place = f"the worker on {socket.gethostname()}"
-    where = error.filename or _scratch()
+    where = error.filename or folder
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
+        return Unfit(
             f"{place}: the disk is full: {where}",
-            "free some space there, or start workers with --local-directory on another disk",
+            f"free some space there, or start workers with {setting} on another disk",
         )
-    return (
+    return Unfit(
         f"{place} cannot use {where}: {error.strerror or error}",
-        "start workers with a --local-directory that they can write to",
+        f"start workers with {setting}, which they can write to",
     )
 
 
