@@ -75,9 +75,10 @@ compile: build compile-tests ## compile everything that tests need; faster with 
 compile-tests:
 	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
 
-wheel: $(INSTALLED) $(WORKER) ## build wheel and source distribution into dist/, and try the wheel in an empty environment
+wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution into dist/, and try the wheel in an empty environment
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir dist ./studies
 	PYTHON="$(PYTHON)" tools/try_wheel.sh dist
 
 # What does not need Linux: the simulator and the analyser, with all that they use.
@@ -88,7 +89,8 @@ check-other-systems: ## check that simulator and analyser compile for Windows an
 	@for target in $(OTHER_SYSTEMS); do \
 		name=$${target//-/_}; \
 		env CC_$$name=$(NO_COMPILER) AR_$$name=$(NO_COMPILER) CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/other-systems" \
-			cargo check --quiet --locked -p fairwind-simulation -p fairwind-analyse --target $$target && echo "$$target: compiles"; \
+			cargo check --quiet --locked -p fairwind-simulation -p fairwind-analyse --target $$target || exit 1; \
+		echo "$$target: compiles"; \
 	done
 
 tuned: $(INSTALLED) ## compile the core with profile-guided optimization: runs take a sixth less time, for long studies (a quarter of an hour)

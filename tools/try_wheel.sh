@@ -25,9 +25,14 @@ run() { env --chdir="$place" --unset=PYTHONPATH PATH="$place/venv/bin:/usr/bin:/
 
 run fairwind --version
 run fairwind init --help > /dev/null
-run fairwind run tcp-up-down --set duration='"10 s"' --set repeat=1 --yes --out run > "$place/table"
+run fairwind run tcp-up-down --set duration='"20 s"' --set repeat=1 --yes --out run > "$place/table"
 test -s "$place/table"
 test -s "$place/run/groups.parquet"
 run fairwind report run
 test -s "$place/run/report.html"
+
+# The extra `studies` takes the wheel beside it; nothing else is needed.
+env --chdir="$place" PATH="$place/venv/bin" PYTHONPATH= \
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder" "fairwind[studies]"
+run fairwind study --help | grep --quiet application-limited-streams
 echo "$(basename "$wheel"): $((bytes >> 20)) MiB, installs without a compiler, runs and reports"

@@ -386,3 +386,17 @@ def test_missing_pandas_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(FairwindError, match=r"fairwind\[pandas\]"):
         results.to_pandas()
+
+
+def test_scanned_table_has_the_rows_that_are_asked_for(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    is_second = pl.col("replicate") == 1
+    rows = results.scan("flows").filter(is_second).collect(engine="streaming")
+    assert rows.height
+    assert rows.equals(results.flows.filter(is_second))
+
+
+def test_scan_of_missing_table_names_those_there(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    with pytest.raises(FairwindError, match=r"(?s)has no table 'flow'.*flows"):
+        results.scan("flow")
