@@ -34,5 +34,6 @@ test -s "$place/run/report.html"
 # The extra `studies` takes the wheel beside it; nothing else is needed.
 env --chdir="$place" PATH="$place/venv/bin" PYTHONPATH= \
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder" "fairwind[studies]"
-run fairwind study --help | grep --quiet application-limited-streams
+run fairwind study > "$place/studies"
+grep --quiet application-limited-streams "$place/studies"
 echo "$(basename "$wheel"): $((bytes >> 20)) MiB, installs without a compiler, runs and reports"
