@@ -79,6 +79,7 @@ wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution in
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir dist ./studies
+	rm -rf studies/build
 	PYTHON="$(PYTHON)" tools/try_wheel.sh dist
 
 # What does not need Linux: the simulator and the analyser, with all that they use.
