@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -81,7 +82,7 @@ def test_index_of_fairness_is_that_of_all_flows(two):
 
 def test_run_without_an_axis_answers_with_shares_alone(two, capsys):
     answer = two.answer()
-    assert (answer.axes, len(answer.paragraphs)) == ((), 1)
+    assert (answer.axes, len(answer.paragraphs)) == ((), 2)
     assert answer.paragraphs[0].startswith("Share of link bottleneck: mine ")
     assert " beside cubic, " in answer.paragraphs[0]
     assert "an equal share of 75 %; Jain" in answer.paragraphs[0]
@@ -91,6 +92,16 @@ def test_run_without_an_axis_answers_with_shares_alone(two, capsys):
     assert "corrected for 1 share," in answer.method
     assert "beside cubic" in answer._repr_html_()
     assert "beside cubic" in two.report().read_text(encoding="utf-8")
+
+
+def test_answer_says_what_the_queue_of_the_shared_link_did(two):
+    queue = two.queues.filter(queue="bottleneck")
+    wait_ms, drops = 1e3 * queue["sojourn_mean_s"].mean(), queue["drops_packets"].mean()
+    *_, words = two.answer().paragraphs
+    found = re.fullmatch(r"Queue of link bottleneck, mean wait: (\S+) ms and (\S+) drops\.", words)
+    assert found is not None, words
+    assert float(found[1]) == pytest.approx(wait_ms, rel=0.01)
+    assert float(found[2]) == pytest.approx(drops, rel=0.01)
 
 
 def test_shares_are_part_of_the_json_answer(two):

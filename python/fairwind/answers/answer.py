@@ -14,6 +14,7 @@ from fairwind.answers.effects import (
     missing_effects,
     varied_axes,
 )
+from fairwind.answers.queues import queues_in_words
 from fairwind.answers.reasons import reason_without_effect
 from fairwind.answers.words import (
     missing_in_words,
@@ -86,10 +87,14 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     contexts = {cell.index: context_of(axes, cell.settings) for cell in results.manifest.plan.cells}
     alpha = look_alpha(len(looks) - 1) if looks else ALPHA
     shares = shares_of(results, contexts, margin, alpha)
+    competition = (
+        *shares_in_words(shares),
+        *queues_in_words(results, (share.link for share in shares), contexts),
+    )
     missing = missing_effects(results) if axes else []
     if not found:
         lacking = (missing_in_words(missing),) if missing else ()
-        paragraphs = (*lacking, *shares_in_words(shares))
+        paragraphs = (*lacking, *competition)
         return Answer((), _shares_method(shares, margin), paragraphs, shares) if shares else None
     same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
@@ -103,7 +108,7 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
         *(text for answer in answers for text in answer.paragraphs),
         *((undecided_in_words(undecided, len(found)),) if undecided else ()),
         *((missing_in_words(missing),) if missing else ()),
-        *shares_in_words(shares),
+        *competition,
     )
     method = _method(results, len(found), looks, margin)
     if shares:

@@ -22,6 +22,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from fairwind.answers.reasons import reason_without_effect
 from fairwind.compare import Comparison, Contrast, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import percent, percent_interval
@@ -99,6 +100,9 @@ class Judgement:
         return f"{self.outcome.value}: {self.condition.text}{where}: {self.evidence}"
 
 
+UNCHANGED = "all pairs of runs are equal: does the change apply?"
+
+
 def parse_condition(text: str) -> Condition:
     """Read a condition such as ``thin.delivery_latency_p99 > +10%``.
 
@@ -172,15 +176,24 @@ def judge(
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
     if all(is_unchanged(found) for _, (_, found) in fitting):
-        end = "; all pairs of runs are equal: does the change apply?"
-        judged = [replace(one, evidence=f"{one.evidence}{end}") for one in judged]
+        judged = [replace(one, evidence=f"{one.evidence}; {UNCHANGED}") for one in judged]
     return judged
 
 
 def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
     """Judge conditions on the values of an axis of a run, against its first one."""
     sides = Comparison(results, None, axis)
-    return judge(conditions, sides.contrasts(columns_of(conditions, sides.runs)), sides.looks)
+    judged = judge(conditions, sides.contrasts(columns_of(conditions, sides.runs)), sides.looks)
+    if not any(one.evidence.endswith(UNCHANGED) for one in judged):
+        return judged
+    (of_plan,) = (one for one in results.manifest.plan.axes if one.name == axis)
+    reasons = {value: reason_without_effect(results, of_plan, value) for value in of_plan.labels}
+    return [
+        replace(one, evidence=f"{one.evidence} {reason[0].upper()}{reason[1:]}.")
+        if (reason := reasons.get(one.settings.split(" ", 1)[-1]))
+        else one
+        for one in judged
+    ]
 
 
 def only_axis(plan: Plan) -> str:

@@ -21,7 +21,7 @@ from fairwind.quantities import (
     size_in_words,
     time_in_words,
 )
-from fairwind.scenario.plan import Cell, Plan
+from fairwind.scenario.plan import Axis, Cell, Plan
 
 NO_LOSS = "0 ppb"
 
@@ -79,10 +79,15 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
         *_groups(shown),
         ("time", variants(_times(experiment) for experiment in shown)),
     ]
-    lines += [("sweep", f"{axis.name}: {labels_in_words(axis.labels)}") for axis in plan.axes]
+    lines += [("sweep", _axis(axis)) for axis in plan.axes]
     runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
     grid = f"{counted(len(plan.cells), 'cell')} x {counted(plan.replicates, 'seed')} = {runs}"
     return [line for line in lines if line[1]] + [("runs", grid)]
+
+
+def _axis(axis: Axis) -> str:
+    against = f"; compared with {axis.labels[0]}" if len(axis.labels) > 1 else ""
+    return f"{axis.name}: {labels_in_words(axis.labels)}{against}"
 
 
 def labels_in_words(labels: Sequence[str]) -> str:

@@ -191,7 +191,8 @@ class Answer:
         How effects, intervals and verdicts are found, in words.
     paragraphs : tuple of str
         The answer in words: those of all axes, how many more seeds would decide the rest, and what
-        is not compared because all runs of one side failed; then the shares.
+        is not compared because all runs of one side failed; then the shares, and what the queues of
+        these links did.
     shares : tuple of Share
         Of greedy groups behind one bottleneck, by cell.
     """

@@ -4,7 +4,7 @@ use fairwind_scenario::{Document, json_schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const EXAMPLES: [(&str, &str); 11] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("thin-against-greedy.toml", include_str!("../../../../examples/thin-against-greedy.toml")),
     ("greedy-alone.toml", include_str!("../../../../examples/greedy-alone.toml")),
     ("parking-lot.toml", include_str!("../../../../examples/parking-lot.toml")),
@@ -14,6 +14,10 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("repeated-transfers.toml", include_str!("../../../../examples/repeated-transfers.toml")),
     ("game-server.toml", include_str!("../../../../examples/game-server.toml")),
     ("beside-cubic.toml", include_str!("../../../../examples/beside-cubic.toml")),
+    (
+        "satellite-short-upload.toml",
+        include_str!("../../../../examples/satellite-short-upload.toml"),
+    ),
     ("satellite-upload.toml", include_str!("../../../../examples/satellite-upload.toml")),
     ("buffers.toml", include_str!("../../../../examples/buffers.toml")),
 ];
