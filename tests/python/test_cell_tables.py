@@ -80,3 +80,12 @@ def test_merging_on_the_disk_gives_the_same_rows(tmp_path: Path, monkeypatch) ->
     for name, frame in expected.items():
         assert pl.read_parquet(tmp_path / name).equals(frame)
     assert not [*tmp_path.glob(".tmp-*")]
+
+
+def test_names_of_equal_simulations_take_memory_once(tmp_path: Path) -> None:
+    for name in ("0000-0000", "0000-0001"):
+        (tmp_path / name).mkdir()
+        write_tables(tmp_path / name, {"flows": ROWS, "groups": ROWS})
+    first, second = (CellTables(folder)._together for folder in sorted(tmp_path.iterdir()))
+    assert first == {"flows", "groups"}
+    assert first is second

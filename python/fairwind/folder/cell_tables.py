@@ -11,6 +11,7 @@ import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +97,12 @@ KEPT_BYTES = 1 << 17
 """Files up to this size stay in memory, as they are stored, until all of their tables are read."""
 
 
+@lru_cache(maxsize=1024)
+def _shared(names: frozenset[str]) -> frozenset[str]:
+    """Give equal names as one object: a million simulations would hold gigabytes of them."""
+    return names
+
+
 class CellTables:
     """Tables of a simulation's folder.
 
@@ -110,7 +117,7 @@ class CellTables:
     def __init__(self, folder: Path, most_kept: int = KEPT_BYTES) -> None:
         self._folder = folder
         streams = self._streams()
-        self._together = frozenset(streams)
+        self._together = _shared(frozenset(streams))
         size = sum(map(len, streams.values()))
         self._kept = streams if size <= most_kept else None
         self.kept_bytes = size if size <= most_kept else 0
