@@ -65,7 +65,7 @@ def cells(folder: Path) -> int:
 
 
 def wait_for_cells(folder: Path, count: int) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while cells(folder) < count:
         assert time.monotonic() < deadline, f"{cells(folder)} cells"
         time.sleep(0.05)

@@ -130,7 +130,7 @@ def test_other_build_of_a_kernel_is_refused(dask, tmp_path):
         program.write(b"compiled by another compiler")
     dask.start_worker(XDG_CACHE_HOME=str(cache))
     dask.wait_for_worker()
-    _, error = (process := on(dask.address, tmp_path, "--on", kernel.name)).communicate(timeout=120)
+    _, error = (process := on(dask.address, tmp_path, "--on", kernel.name)).communicate(timeout=240)
     assert process.returncode == 2, error
     assert "has kernel_sha256 another build" in error
     assert f"fairwind kernel remove {kernel.folder.name}" in error
@@ -148,7 +148,7 @@ def test_worker_without_room_for_a_kernel_is_refused(dask, tmp_path):
         "--preload", str(tmp_path / "full.py"), XDG_CACHE_HOME=str(tmp_path / "worker")
     )
     dask.wait_for_worker()
-    _, error = (process := on(dask.address, tmp_path, "--on", kernel.name)).communicate(timeout=120)
+    _, error = (process := on(dask.address, tmp_path, "--on", kernel.name)).communicate(timeout=240)
     assert process.returncode == 2, error
     assert "the disk is full: /cache" in error
     assert "XDG_CACHE_HOME=FOLDER on another disk" in error
@@ -168,7 +168,7 @@ def test_running_kernel_is_used_only_where_allowed(dask, tmp_path):
     dask.start_worker()
     dask.wait_for_worker()
     process = on(dask.address, tmp_path, "--on", "kernel", "--yes")
-    _, error = process.communicate(timeout=120)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 2, error
     assert "no worker says that runs may use its kernel" in error
     assert "--resources kernel=1" in error
@@ -186,6 +186,6 @@ def test_other_release_of_the_running_kernel_is_refused(dask, tmp_path):
     dask.start_worker("--preload", str(tmp_path / "other.py"), "--resources", "kernel=1")
     dask.wait_for_worker()
     process = on(dask.address, tmp_path, "--on", "kernel", "--yes")
-    _, error = process.communicate(timeout=120)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 2, error
     assert "has kernel 4.4.0 instead of" in error

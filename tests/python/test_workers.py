@@ -235,7 +235,7 @@ def test_unfit_worker_is_refused(dask, tmp_path, patch, words, is_late):
         dask.wait_for_client()
         time.sleep(1)  # the client has seen that there is no worker
         dask.start_worker("--preload", str(tmp_path / "patch.py"))
-    _, error = process.communicate(timeout=120)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 2, error
     assert "Traceback" not in error
     for word in words:
@@ -254,7 +254,7 @@ def test_failures_are_those_of_one_job(dask, tmp_path):
     (tmp_path / "scenario.toml").write_text(SHORT)
     dask.start_worker("--preload", str(failing))
     process = on(dask.address, tmp_path)
-    _, error = process.communicate(timeout=120)
+    _, error = process.communicate(timeout=240)
     assert process.returncode == 1, error
     assert "ValueError: the sea is rough" in (tmp_path / "far" / "failures.json").read_text()
     assert cells(tmp_path / "far") == 20
