@@ -33,8 +33,8 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
-.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
+.PHONY: FORCE help setup build compile compile-tests wheel check-other-systems tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows bench-workers docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,25 @@ compile: build compile-tests ## compile everything that tests need; faster with 
 
 compile-tests:
 	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
+
+wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution into dist/, and try the wheel in an empty environment
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --sdist --out dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir dist ./studies
+	rm -rf studies/build
+	PYTHON="$(PYTHON)" tools/try_wheel.sh dist
+
+# What does not need Linux: the simulator and the analyser, with all that they use.
+OTHER_SYSTEMS := x86_64-pc-windows-gnu aarch64-apple-darwin
+NO_COMPILER := $(CURDIR)/tools/no_compiler.sh
+check-other-systems: ## check that simulator and analyser compile for Windows and macOS
+	rustup target add $(OTHER_SYSTEMS)
+	@for target in $(OTHER_SYSTEMS); do \
+		name=$${target//-/_}; \
+		env CC_$$name=$(NO_COMPILER) AR_$$name=$(NO_COMPILER) CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/other-systems" \
+			cargo check --quiet --locked -p fairwind-simulation -p fairwind-analyse --target $$target || exit 1; \
+		echo "$$target: compiles"; \
+	done
 
 tuned: $(INSTALLED) ## compile the core with profile-guided optimization: runs take a sixth less time, for long studies (a quarter of an hour)
 	@# Where this does not come to its end, `make build` is to compile the core anew.
@@ -188,6 +207,11 @@ bench-testbed: ## measure delays, rates and the highest packet rate of the real-
 bench-virtual: KERNEL ?= linux-6.12
 bench-virtual: build ## time a kernel in virtual time against real time: make bench-virtual KERNEL=linux-6.12
 	$(BIN)/python tools/bench_virtual.py $(KERNEL)
+
+# MANY=100000 also runs and merges so many, and prints the client's memory (half an hour).
+bench-workers: MANY := 0
+bench-workers: build ## measure overhead and throughput of a Dask cluster on this machine
+	$(BIN)/python tools/bench_workers.py --many $(MANY)
 
 bench-windows: ## measure the kernel's cost of remembered windows, per call (root, eBPF)
 	@# What is measured is the kernel's; how this is compiled does not matter.

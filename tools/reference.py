@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 import conformance
+from python_page import python_page
 from schema_page import NONE, cell, schema_page
 
 import fairwind._core as core
@@ -105,6 +106,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "scenario.md": scenario_page,
     "columns.md": columns_page,
     "cli.md": command_line_page,
+    "python.md": python_page,
     "profiles.md": profiles_page,
     "kernel-settings.md": kernel_settings_page,
     "conformance.md": conformance_page,

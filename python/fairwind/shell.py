@@ -221,7 +221,8 @@ def new_report(
                     # What is no connection has no goodput, and two directions do not compete.
                     among = fairness["scope"].eq("group") & fairness["name"].ne(OTHER)
                     tables["fairness"] = fairness.filter(among)
-                write_tables(folder, with_leading_columns(tables, plan, cell, 0))
+                seed = plan.seed_of(0)
+                write_tables(folder, with_leading_columns(tables, plan.axes, cell, 0, seed))
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
             raise

@@ -52,7 +52,9 @@ def captured_folder(out: Path, *, made_by: str | None = None, run: Plan | None =
             ),
             "connections": pl.DataFrame({"connection": [1], "group": ["thin"]}),
         }
-        for name, frame in with_leading_columns(known, source, cell, 0).items():
+        for name, frame in with_leading_columns(
+            known, source.axes, cell, 0, source.seed_of(0)
+        ).items():
             frame.write_parquet(out / f"{name}.parquet")
     return Results(out)
 

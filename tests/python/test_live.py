@@ -27,7 +27,8 @@ from fairwind.cli.live import LiveLines, LiveScreen, Picture, in_words
 from fairwind.cli.shell_live import PANEL_HEIGHT, Panel
 from fairwind.engine.live import LiveWatch
 from fairwind.engine.selection import engine_named
-from fairwind.execution.execute import RunningCell, RunSettings, RunState, run_plan
+from fairwind.execution.execute import RunSettings, RunState, run_plan
+from fairwind.execution.workers import RunningCell
 from fairwind.kernels import catalogue
 from fairwind.kernels.catalogue import built_kernels
 from fairwind.packetdrill import kernel_problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -368,3 +369,34 @@ def test_axis_columns_never_collide_with_those_of_tables():
         "setting_cell",
         "path_rate",
     ]
+
+
+def test_tables_come_as_frames_of_pandas(tmp_path):
+    pytest.importorskip("pandas", reason="requires pandas")
+    pytest.importorskip("pyarrow", reason="requires pyarrow")
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    frame = results.to_pandas("flows")
+    assert list(frame.columns) == results.flows.columns
+    assert frame["seed"].to_list() == results.flows["seed"].to_list()
+
+
+def test_missing_pandas_is_named_with_its_extra(tmp_path, monkeypatch):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(FairwindError, match=r"fairwind\[pandas\]"):
+        results.to_pandas()
+
+
+def test_scanned_table_has_the_rows_that_are_asked_for(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    is_second = pl.col("replicate") == 1
+    rows = results.scan("flows").filter(is_second).collect(engine="streaming")
+    assert rows.height
+    assert rows.equals(results.flows.filter(is_second))
+
+
+def test_scan_of_missing_table_names_those_there(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    with pytest.raises(FairwindError, match=r"(?s)has no table 'flow'.*flows"):
+        results.scan("flow")

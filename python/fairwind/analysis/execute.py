@@ -202,7 +202,8 @@ class _Pair:
 
     def _add(self, tables: dict[str, pl.DataFrame]) -> None:
         plan, cell, replicate = self.source.plan, self.taps.cell, self.taps.replicate
-        self.keep.rows.add(with_leading_columns(tables, plan, cell, replicate))
+        seed = plan.seed_of(replicate)
+        self.keep.rows.add(with_leading_columns(tables, plan.axes, cell, replicate, seed))
 
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -34,6 +34,7 @@ from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
+from fairwind.execution.address import LOCAL
 from fairwind.machine import leftovers
 
 app = typer.Typer(
@@ -67,6 +68,14 @@ Jobs = Annotated[
         min=1,
         help="Simulations at once. Default: one per processor; 1 on the kernel, where runs "
         "disturb each other.",
+    ),
+]
+Workers = Annotated[
+    str,
+    typer.Option(
+        metavar="WHERE",
+        help="Where simulations run: local, or a cluster of Dask: dask://HOST:PORT, ssh:HOST,HOST, "
+        "slurm:KEY=VALUE,... or kubernetes:KEY=VALUE,...; with storage=URL results go there first.",
     ),
 ]
 Force = Annotated[
@@ -153,6 +162,7 @@ def run(
     settings: Settings = None,
     out: Out = None,
     jobs: Jobs = None,
+    workers: Workers = LOCAL,
     force: Force = False,
     yes: Yes = False,
     wide: Wide = False,
@@ -180,7 +190,7 @@ def run(
     wanted = comparisons.conditions_in(conditions or (), junit)
     axis = only_axis(plan) if wanted else ""
     growth = answers.growth_of(margin, most_seeds, wanted, is_growing=until_decided)
-    place = RunSettings(jobs, out, force)
+    place = RunSettings(jobs, out, force, workers=workers)
     planned = PlannedRun(plan, place)
     if until_decided:
         planned = answers.planned_growth(chosen, growth, planned)
@@ -240,6 +250,7 @@ def study(
     settings: Settings = None,
     out: Out = None,
     jobs: Jobs = None,
+    workers: Workers = LOCAL,
     force: Force = False,
     yes: Yes = False,
     wide: Wide = False,
@@ -263,7 +274,7 @@ def study(
         on,
         form or ("reduced" if reduced else "full"),
         settings_of(settings or ()),
-        RunSettings(jobs, out, force),
+        RunSettings(jobs, out, force, workers=workers),
         output,
         has_figures=figures,
         is_wide=wide,

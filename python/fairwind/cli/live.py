@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fairwind.engine.live import LiveFigures, LiveGroup, LiveQueue, LiveWatch
-from fairwind.execution.execute import RunningCell, RunState
+from fairwind.execution.execute import RunState
+from fairwind.execution.workers import RunningCell
 from fairwind.quantities import LATENCIES, RATES, SIZES, Unit, significant, unit_for
 
 REFRESH_SECONDS = 0.2

@@ -122,15 +122,18 @@ def _columns(console: Console, *columns: ProgressColumn, **settings: Any) -> Pro
 
 @dataclass
 class _Warnings:
-    """Warnings of a run, each printed once."""
+    """Warnings and notices of a run, each printed once."""
 
     console: Console
     printed: int = 0
+    noticed: int = 0
 
     def __call__(self, state: RunState) -> None:
         for text in state.warnings[self.printed :]:
             print_line(self.console, f"warning: {text}")
-        self.printed = len(state.warnings)
+        for text in state.notices[self.noticed :]:
+            print_line(self.console, text)
+        self.printed, self.noticed = len(state.warnings), len(state.notices)
 
 
 class _LiveRun:
@@ -169,7 +172,9 @@ class _RunLines:
         elif now - self.last >= LINE_SECONDS:
             self.last, left = now, ""
             if (done := state.fraction) > 0:
-                left = f", about {(now - self.started) * (1 - done) / done:.0f} s left"
+                elapsed = now - self.started
+                rate = (state.finished - state.resumed) / elapsed
+                left = f", {rate:.3g} a second, about {elapsed * (1 - done) / done:.0f} s left"
             print_line(self.console, f"{_counts(state)}{left}")
 
 

@@ -20,6 +20,8 @@ from fairwind.errors import ControlClassError
 if TYPE_CHECKING:
     import polars as pl
 
+    from fairwind.kernels.transfer import PackedKernel
+
 
 class CellProgress(Protocol):
     """Progress of one simulation; readable from any thread."""
@@ -94,9 +96,21 @@ class Engine(Protocol):
     name: str
     is_real_time: bool = False
 
+    def name_elsewhere(self) -> str | None:
+        """Return the name by which another process finds the same engine; None if it cannot."""
+        return self.name
+
     def versions(self) -> dict[str, str]:
         """Return the versions that decide results, for the manifest and its fingerprint."""
         return dict(core_versions())
+
+    def builds(self) -> dict[str, str]:
+        """Return digests of further programs that must be the same in another process."""
+        return {}
+
+    def packed(self) -> PackedKernel | None:
+        """Return what another machine needs beside Fairwind to have this engine."""
+        return None
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Return digests of the congestion control sources that resolved experiments use."""
@@ -203,6 +217,10 @@ class Simulation(CoreEngine):
 
     def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
         self._classes = dict(classes or {})
+
+    def name_elsewhere(self) -> str | None:
+        """Return its name; classes exist in this process only."""
+        return None if self._classes else "sim"
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Return digests of the congestion controls' sources, and of classes."""

@@ -19,9 +19,21 @@ from fairwind.congestion.used import used_controls
 from fairwind.engine.core import core_versions
 from fairwind.engine.engines import Checked, Experiment, KernelEngine, frames_of
 from fairwind.kernels.catalogue import BuiltKernel, worker
+from fairwind.kernels.transfer import PackedKernel, pack_kernel, program_digest
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+KERNEL_SHA256 = "kernel_sha256"
+"""The key of the kernel itself among the builds of an engine."""
+
+
+def machine_obstacle() -> str | None:
+    """Return why no kernel in virtual time can run on this machine; None if one can."""
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        return "kernels in virtual time run on Linux with an x86-64 processor"
+    return None
 
 
 class VirtualKernel(KernelEngine):
@@ -37,6 +49,10 @@ class VirtualKernel(KernelEngine):
         self._kernel = kernel
         self._answers: dict[str, Checked] = {}
 
+    def name_elsewhere(self) -> str:
+        """Return the name of this very build."""
+        return self._kernel.folder.name
+
     def versions(self) -> dict[str, str]:
         """Return the core's and the worker's version and the kernel's release and build."""
         return {
@@ -46,11 +62,17 @@ class VirtualKernel(KernelEngine):
             "worker_sha256": _digest(worker()),
         }
 
+    def builds(self) -> dict[str, str]:
+        """Return the digest of the kernel itself."""
+        return {KERNEL_SHA256: program_digest(self._kernel.program)}
+
+    def packed(self) -> PackedKernel:
+        """Return the kernel, for a machine that lacks it."""
+        return pack_kernel(self._kernel)
+
     def obstacle(self) -> str | None:
         """Return what this machine lacks for any run."""
-        if platform.system() != "Linux" or platform.machine() != "x86_64":
-            return "kernels in virtual time run on Linux with an x86-64 processor"
-        return None
+        return machine_obstacle()
 
     def expect(self, cells: Iterable[Experiment]) -> None:
         """Ask one instance about all cells that nobody has asked about yet."""

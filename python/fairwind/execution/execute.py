@@ -1,15 +1,18 @@
-"""Executing a plan on several threads: resume, failures, interruption and a full disk."""
+"""Executing a plan: resume, failures, interruption and a full disk.
+
+Where simulations run, on threads or on the workers of a cluster, is the matter of `workers`.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairwind.engine.engines import CellProgress, Engine
+from fairwind.engine.engines import Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
+from fairwind.execution.address import LOCAL
 from fairwind.execution.admission import admit, expected_seconds, one_of, usual_jobs
 from fairwind.execution.folder import (
     damaged_cells,
@@ -18,11 +21,12 @@ from fairwind.execution.folder import (
     make_folder,
     merge_tables,
     prepare,
-    with_leading_columns,
 )
-from fairwind.folder.cell_tables import DamagedFileError, write_tables
+from fairwind.execution.selection import check_workers, open_workers
+from fairwind.execution.workers import Ended, Job, RunningCell, Workers
+from fairwind.folder.cell_tables import DamagedFileError
 from fairwind.folder.manifest import MANIFEST, Failure, Manifest, read_manifest, write_failures
-from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
+from fairwind.folder.store import cell_folder, locked, storage_errors
 from fairwind.results import Results
 from fairwind.scenario.plan import Cell, Plan
 
@@ -31,9 +35,6 @@ POLL_SECONDS = 0.2
 
 FIRST_POLL_SECONDS = 0.01
 """The first period, which grows: a short run is seen, too."""
-
-AHEAD = 4
-"""So many are queued for each simulation under way: to wait for thousands costs seconds."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class RunSettings:
     grown_from : Plan, optional
         The plan with fewer seeds that this one adds to: a run of it, or of anything between, is
         taken up, and the default folder is that of this plan.
+    workers : str
+        Where simulations run: ``local``, or a cluster as `fairwind.execution.address` describes it.
     """
 
     jobs: int | None = None
@@ -61,25 +64,7 @@ class RunSettings:
     force: bool = False
     study: str | None = None
     grown_from: Plan | None = None
-
-
-@dataclass(frozen=True)
-class RunningCell:
-    """One simulation that is queued or under way.
-
-    Attributes
-    ----------
-    cell : Cell
-        Its point of the grid.
-    replicate : int
-        Which of the point's simulations it is.
-    progress : CellProgress
-        How far it is.
-    """
-
-    cell: Cell
-    replicate: int
-    progress: CellProgress
+    workers: str = LOCAL
 
 
 @dataclass(frozen=True)
@@ -108,6 +93,8 @@ class RunState:
         The simulations under way, the oldest first.
     ended : tuple of RunningCell
         Those that have ended since the last report.
+    notices : tuple of str
+        What is new about the workers so far, such as the address of their dashboard.
     """
 
     total: int
@@ -120,6 +107,7 @@ class RunState:
     warnings: tuple[str, ...] = ()
     running: tuple[RunningCell, ...] = ()
     ended: tuple[RunningCell, ...] = field(default=(), compare=False)
+    notices: tuple[str, ...] = ()
 
 
 @dataclass
@@ -129,21 +117,26 @@ class _Execution:
     out: Path
     plan: Plan
     engine: Engine
-    jobs: int
-    missing: list[RunningCell] = field(default_factory=list)
+    settings: RunSettings
+    missing: list[tuple[Cell, int]] = field(default_factory=list)
+    workers: Workers | None = None
     stored: int = 0
     failures: list[Failure] = field(default_factory=list)
-    pending: dict[Future[None], RunningCell] = field(default_factory=dict)
     submitted: int = 0
     warnings: list[str] = field(default_factory=list)
     ended: list[RunningCell] = field(default_factory=list)
 
-    def find_missing(self) -> None:
-        """Note what the folder does not hold yet."""
-        self.missing = [
-            RunningCell(cell, replicate, self.engine.new_progress())
-            for cell, replicate in _missing(self.out, self.plan)
-        ]
+    @property
+    def job(self) -> Job:
+        """What workers have to know of the run."""
+        return Job(self.out, self.plan, self.engine)
+
+    @property
+    def jobs(self) -> int:
+        """Simulations at once."""
+        if self.workers is not None:
+            return self.workers.jobs
+        return self.settings.jobs or usual_jobs(self.engine)
 
     @property
     def resumed(self) -> int:
@@ -154,7 +147,8 @@ class _Execution:
         """Report the progress of the run."""
         to_do = len(self.missing)
         done = self.stored + len(self.failures)
-        parts = sum(work.progress.fraction for work in self.pending.values())
+        workers = self.workers
+        parts = sum(work.progress.fraction for work in workers.pending) if workers else 0.0
         return RunState(
             total=self.plan.runs,
             finished=self.resumed + done,
@@ -163,13 +157,14 @@ class _Execution:
             fraction=min(1.0, (done + parts) / to_do) if to_do else 1.0,
             jobs=self.jobs,
             expected_s=(
-                expected_seconds((work.cell for work in self.missing), self.jobs)
+                expected_seconds((cell for cell, _ in self.missing), self.jobs)
                 if self.engine.is_real_time
                 else None
             ),
             warnings=tuple(self.warnings),
-            running=tuple(work for future, work in self.pending.items() if future.running()),
+            running=workers.running() if workers else (),
             ended=tuple(self.ended),
+            notices=tuple(workers.notices) if workers else (),
         )
 
 
@@ -189,6 +184,7 @@ def run_plan(
         If the engine cannot run all of the plan, the folder cannot be used or another run is using
         it, the disk is full, or nothing at all could be run.
     """
+    check_workers(settings.workers, engine)
     admit(plan, engine)
     manifest = manifest_of(plan, engine, settings)
     out = folder_of(plan, engine, settings)
@@ -198,7 +194,7 @@ def run_plan(
         make_folder(out)
         with locked(out):
             prepare(out, manifest, force=settings.force, grows=settings.grown_from is not None)
-            execution = _Execution(out, plan, engine, settings.jobs or usual_jobs(engine))
+            execution = _Execution(out, plan, engine, settings)
             _execute(execution, tell)
             try:
                 _finish(execution)
@@ -269,7 +265,7 @@ def _finish(execution: _Execution) -> None:
 
 def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:
     """Remove simulations with files that cannot be decoded, and run them again."""
-    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0, ended=[])
+    again = replace(execution, missing=[], stored=0, failures=[], submitted=0, ended=[])
     for error in damaged_cells(execution.out, execution.plan):
         again.warnings.append(f"{error.message}; this simulation runs again")
         shutil.rmtree(error.file.parent)
@@ -279,79 +275,68 @@ def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> 
 
 def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
     """Run all missing simulations; on any way out, none is left running."""
-    execution.find_missing()
-    pool = ThreadPoolExecutor(max_workers=execution.jobs, thread_name_prefix="fairwind")
-    try:
-        tell(execution.state())  # before anything runs: it tells how long that takes
-        poll_s = FIRST_POLL_SECONDS
-        _submit(execution, pool)
-        while execution.pending:
-            tell(execution.state())
-            execution.ended.clear()
-            done, _ = wait(execution.pending, poll_s, FIRST_COMPLETED)
-            for future in done:
-                _collect(execution, future)
-            poll_s = min(2 * poll_s, POLL_SECONDS)
-            _submit(execution, pool)
+    execution.missing = list(_missing(execution.out, execution.plan))
+    if not execution.missing:
         tell(execution.state())
+        return
+    settings = execution.settings
+    try:
+        with open_workers(settings.workers, execution.job, settings.jobs) as workers:
+            execution.workers = workers
+            try:
+                _run_missing(execution, workers, tell)
+            except BaseException:
+                execution.stored += workers.stop()
+                raise
     except KeyboardInterrupt as interrupt:
-        _stop(execution, pool)
         raise _interrupted(execution) from interrupt
-    except BaseException:
-        _stop(execution, pool)
-        raise
-    pool.shutdown()
 
 
-def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
-    """Queue so many simulations that none of the threads has to wait for the next."""
+def _run_missing(execution: _Execution, workers: Workers, tell: Callable[[RunState], None]) -> None:
+    """Keep workers busy until all missing simulations have ended."""
+    tell(execution.state())  # before anything runs: it tells how long that takes
+    poll_s = FIRST_POLL_SECONDS
+    _submit(execution, workers)
+    while workers.pending:
+        tell(execution.state())
+        execution.ended.clear()
+        for ended in workers.wait(poll_s):
+            _collect(execution, ended)
+        poll_s = min(2 * poll_s, POLL_SECONDS)
+        _submit(execution, workers)
+    tell(execution.state())
+
+
+def _submit(execution: _Execution, workers: Workers) -> None:
+    """Queue so many simulations that no worker has to wait for the next."""
     begin = execution.submitted
-    room = max(0, execution.jobs * AHEAD - len(execution.pending))
-    next_ones = execution.missing[begin : begin + room]
+    next_ones = execution.missing[begin : begin + workers.room]
+    if not next_ones:
+        return
     execution.submitted += len(next_ones)
-    for work in next_ones:
-        future = pool.submit(_run_one, execution.out, execution.plan, execution.engine, work)
-        execution.pending[future] = work
+    progress = execution.engine.new_progress
+    works = [RunningCell(cell, replicate, progress()) for cell, replicate in next_ones]
+    workers.submit(works, len(execution.missing) - execution.submitted)
 
 
-def _run_one(out: Path, plan: Plan, engine: Engine, work: RunningCell) -> None:
-    """Run and store one simulation; called on a worker thread."""
-    seed = plan.seeds[work.replicate]
-    with new_cell(out, work.cell.index, work.replicate) as folder:
-        tables = engine.execute(work.cell, seed, work.progress, folder)
-        write_tables(folder, with_leading_columns(tables, plan, work.cell, work.replicate))
-
-
-def _collect(execution: _Execution, future: Future[None]) -> None:
+def _collect(execution: _Execution, ended: Ended) -> None:
     """Take note of one finished simulation; storage errors end the run, others do not.
 
     Polars raises an interruption of the process in whatever thread is using it, so an interrupted
     worker means that the person wants the run to stop.
     """
-    work = execution.pending.pop(future)
+    work, error = ended.work, ended.error
     execution.ended.append(work)
-    error = future.exception()
     if error is None:
         execution.stored += 1
     elif isinstance(error, (OSError, KeyboardInterrupt, ControlClassError)):
         raise error
     else:
         seed = execution.plan.seeds[work.replicate]
-        message = f"{type(error).__name__}: {error}"
+        message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         execution.failures.append(
             Failure(work.cell.index, work.replicate, seed, work.cell.settings, message)
         )
-
-
-def _stop(execution: _Execution, pool: ThreadPoolExecutor) -> None:
-    """Cancel everything that is queued or under way, and wait for it to end."""
-    pool.shutdown(wait=False, cancel_futures=True)
-    for work in execution.pending.values():
-        work.progress.cancel()
-    pool.shutdown(wait=True)
-    for future in execution.pending:
-        if not future.cancelled() and future.exception() is None:
-            execution.stored += 1
 
 
 def _interrupted(execution: _Execution) -> RunInterrupted:

@@ -11,6 +11,7 @@ import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +97,12 @@ KEPT_BYTES = 1 << 17
 """Files up to this size stay in memory, as they are stored, until all of their tables are read."""
 
 
+@lru_cache(maxsize=1024)
+def _shared(names: frozenset[str]) -> frozenset[str]:
+    """Give equal names as one object: a million simulations would hold gigabytes of them."""
+    return names
+
+
 class CellTables:
     """Tables of a simulation's folder.
 
@@ -103,14 +110,17 @@ class CellTables:
     ----------
     folder : Path
         Of a simulation that is done.
+    most_kept : int
+        Bytes of small tables that stay in memory, at most; above that they are read each time.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_kept: int = KEPT_BYTES) -> None:
         self._folder = folder
         streams = self._streams()
-        self._together = frozenset(streams)
-        is_kept = sum(map(len, streams.values())) <= KEPT_BYTES
-        self._kept = streams if is_kept else None
+        self._together = _shared(frozenset(streams))
+        size = sum(map(len, streams.values()))
+        self._kept = streams if size <= most_kept else None
+        self.kept_bytes = size if size <= most_kept else 0
 
     def _streams(self) -> dict[str, bytes]:
         """Read the small tables as they are stored."""

@@ -5,5 +5,5 @@ event when it is idle.
 
 Map: `configuration` fragments of the kernel's configuration, `edits` what is changed in its source,
 `sources` where its source comes from, `tools` what a build needs, `build` the build itself,
-`catalogue` built kernels.
+`catalogue` built kernels, `transfer` their way to another machine.
 """

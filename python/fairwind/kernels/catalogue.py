@@ -22,6 +22,10 @@ WORKER = Path(__file__).parent / "worker" / "fairwind-worker"
 """The first process of every instance."""
 
 
+class MissingKernelError(FairwindError):
+    """A kernel is not built on this machine."""
+
+
 @dataclass(frozen=True)
 class BuiltKernel:
     """A kernel that was built for virtual time.
@@ -125,7 +129,7 @@ def kernel_named(name: str) -> BuiltKernel:
 
     Raises
     ------
-    FairwindError
+    MissingKernelError
         If it is not built.
     """
     for kernel in built_kernels():
@@ -137,7 +141,7 @@ def kernel_named(name: str) -> BuiltKernel:
             return kernel
     there = ", ".join(sorted({kernel.name for kernel in built_kernels()})) or "none"
     version = re.sub(r"-hz\d+$", "", name.removeprefix(PREFIX))
-    raise FairwindError(
+    raise MissingKernelError(
         f"the kernel {name} is not built; built are: {there}",
         f"fairwind kernel build {version or 'VERSION'}",
     )

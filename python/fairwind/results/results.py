@@ -20,6 +20,7 @@ from fairwind.results.answer import Answer
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
 
 
 class _Table(cached_property[pl.DataFrame]):
@@ -177,13 +178,7 @@ class Results:
         FairwindError
             If it is missing or damaged.
         """
-        path = self._file(name)
-        if not path.exists():
-            raise FairwindError(
-                f"{self.folder} has no table {name!r}",
-                f"tables of this run: {', '.join(self.table_names)}; restore what is missing, "
-                "or run the same scenario again with the same --out",
-            )
+        path = self._existing(name)
         try:
             return pl.read_parquet(path)
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -198,8 +193,38 @@ class Results:
         return self.table(name) if self.has_table(name) else None
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """Give one table without reading it, for those that may be larger than memory."""
-        return pl.scan_parquet(self._file(name))
+        """Give one table without reading it, for those that may be larger than memory.
+
+        ``scan(NAME).filter(...).collect(engine="streaming")`` goes through the file in parts, and
+        reads the columns and rows that are asked for.
+
+        Raises
+        ------
+        FairwindError
+            If it is missing.
+        """
+        return pl.scan_parquet(self._existing(name))
+
+    def to_polars(self, name: str = "groups") -> pl.DataFrame:
+        """Read one table as a frame of Polars, as `table` does."""
+        return self.table(name)
+
+    def to_pandas(self, name: str = "groups") -> pd.DataFrame:
+        """Read one table as a frame of pandas.
+
+        Raises
+        ------
+        FairwindError
+            If the table is missing or damaged, or pandas or pyarrow is not installed.
+        """
+        frame = self.table(name)
+        try:
+            return frame.to_pandas()
+        except ImportError as error:
+            raise FairwindError(
+                f"tables of pandas need pandas and pyarrow: {error}",
+                "pip install 'fairwind[pandas]'",
+            ) from error
 
     def first_rows(self, name: str, rows: int) -> tuple[pl.DataFrame, int]:
         """Give the first rows of a table, and how many it has, without reading it whole.
@@ -222,6 +247,15 @@ class Results:
         usual = [name for name in TABLES if self.has_table(name)]
         there = sorted(file.stem for file in self.folder.glob("[a-z]*.parquet"))
         return usual + [name for name in there if name not in usual]
+
+    def _existing(self, name: str) -> Path:
+        if not self.has_table(name):
+            raise FairwindError(
+                f"{self.folder} has no table {name!r}",
+                f"tables of this run: {', '.join(self.table_names)}; restore what is missing, "
+                "or run the same scenario again with the same --out",
+            )
+        return self._file(name)
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairwind.execution.address import LOCAL
 from fairwind.scenario.named import find_scenario
 from fairwind.scenario.scenario import Scenario, load
 
@@ -28,6 +29,7 @@ def run(
     congestion: Mapping[str, ControlClass] | None = None,
     until_decided: int | None = None,
     margin: float | None = None,
+    workers: str = LOCAL,
 ) -> Results:
     """Run a scenario: all cells and replicates.
 
@@ -37,7 +39,7 @@ def run(
         The settings, as `Scenario.from_dict` takes them; a scenario; the name of a test, such as
         ``"rrul"`` (`fairwind tests` lists them); or the path of a scenario file. A text that is the
         name of a test always means the test; a file of that name is ``"./rrul"``.
-    on, jobs, out, seed, progress, force, congestion, until_decided, margin
+    on, jobs, out, seed, progress, force, congestion, until_decided, margin, workers
         As of `Scenario.run`.
 
     Raises
@@ -66,4 +68,5 @@ def run(
         congestion=congestion,
         until_decided=until_decided,
         margin=margin,
+        workers=workers,
     )

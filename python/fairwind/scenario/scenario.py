@@ -23,6 +23,7 @@ from fairwind.engine.core import (
 )
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError, read_text
+from fairwind.execution.address import LOCAL
 from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.scenario.plan import Plan
@@ -199,6 +200,7 @@ class Scenario:
         congestion: Mapping[str, ControlClass] | None = None,
         until_decided: int | None = None,
         margin: float | None = None,
+        workers: str = LOCAL,
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
@@ -209,8 +211,8 @@ class Scenario:
         on : str
             The engine: ``"sim"`` for virtual time, ``"kernel"`` for the running kernel.
         jobs : int, optional
-            How many simulations run at once; if not given, all processors in virtual time, where it
-            has no influence on the results, and one on the kernel, which is disturbed by others.
+            Simulations at once; if not given, all processors in virtual time, where it has no
+            influence on results, and one on the kernel, which is disturbed by others.
         out : path, optional
             The run's folder; ``runs/<name>-<fingerprint>`` if not given.
         seed : int, optional
@@ -220,23 +222,21 @@ class Scenario:
         force : bool
             Discard an earlier run of another scenario in the same folder.
         congestion : mapping of str to type, optional
-            Classes that serve as congestion controls in the simulator, by the names that the
-            scenario has for them (``congestion = "mine"``); see `with_congestion`.
+            Classes that serve as congestion controls in the simulator; see `with_congestion`.
         until_decided : int, optional
-            Add seeds until every effect of the axes is decided, at most so many for each cell; see
-            `docs/concepts/adding-seeds.md`.
+            Add seeds until every effect is decided, at most so many for each cell.
         margin : float, optional
-            The largest relative difference that counts as none, above 0 and below 1; it is kept in
-            the folder for `Results.answer`. That of an earlier run in the folder, else 5 %, if not
-            given.
+            The largest relative difference that counts as none, above 0 and below 1, kept in the
+            folder for `Results.answer`. If not given, that of an earlier run there, else 5 %.
+        workers : str
+            ``"local"``, or a cluster such as ``"dask://HOST:PORT"`` (`docs/guides/clusters.md`).
 
         Raises
         ------
         ScenarioError
             If the scenario is wrong.
         FairwindError
-            If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
-            is full, or the run was interrupted.
+            If engine, folder, disk or workers cannot be used, or the run was interrupted.
         """
         from fairwind.answers.until import Growth
         from fairwind.execution.execute import RunSettings
@@ -244,7 +244,8 @@ class Scenario:
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
         engine = engine_named(on, dict(scenario.classes))
-        settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
+        place = None if out is None else Path(out)
+        settings = RunSettings(jobs, place, force, self.study, workers=workers)
         growth = None if until_decided is None else Growth(until_decided, margin)
         return scenario.run_on(engine, settings, growth, margin, progress)
 

@@ -1,0 +1,145 @@
+"""Costs of a cluster: overhead of each simulation, throughput of two workers, memory of the client.
+
+Everything runs on this machine: a scheduler, workers of one thread, and the client. Overhead is
+processor time, since wall-clock time depends on what else the machine does. Throughput is in
+wall-clock time, which needs an idle machine; the processors that the runs had are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python"))
+
+from dask_cluster import DaskCluster
+
+SCENARIO = """
+name = "bench of workers"
+duration = "{duration}"
+[path]
+rate = "1 Mbit/s"
+rtt = "100 ms"
+queue = {{ discipline = "pfifo", limit = "1 bdp" }}
+[[flows]]
+name = "greedy"
+count = 1
+start_spread = "100 ms"
+start_pattern = "random"
+workload = {{ kind = "greedy" }}
+[sweep]
+repeat = {repeat}
+"flows.*.count" = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run took: in seconds, and in bytes of the client's memory."""
+
+    wall_s: float
+    client_s: float
+    cluster_s: float
+    client_bytes: int
+
+
+def main() -> None:
+    """Print the costs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--simulations", type=int, default=2000, help="of the run with four workers"
+    )
+    parser.add_argument("--many", type=int, default=0, help="also so many in the client's memory")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fairwind-bench-") as folder:
+        place = Path(folder)
+        _print_overhead(place, arguments.simulations)
+        _print_throughput(place)
+        if arguments.many:
+            _print_memory(place, arguments.many)
+
+
+def _print_overhead(place: Path, simulations: int) -> None:
+    text = SCENARIO.format(duration="2 s", repeat=simulations // 20)
+    local = _run(place, text, "local", ("--jobs", "1"))
+    far = _on_cluster(place, text, "far", 4)
+    _compare_bytes(place / "local", place / "far")
+    extra = (far.client_s + far.cluster_s - local.client_s) / simulations
+    print(f"{simulations} simulations, --jobs 1: {local.client_s:.1f} s of processor time")
+    print(
+        f"four workers: client {far.client_s:.1f} s, scheduler and workers {far.cluster_s:.1f} s; "
+        f"the same bytes"
+    )
+    print(f"overhead: {1000 * extra:.2f} ms of processor time for each simulation")
+
+
+def _print_throughput(place: Path) -> None:
+    text = SCENARIO.format(duration="200 s", repeat=8)
+    costs = [_on_cluster(place, text, f"with-{count}", count) for count in (1, 2)]
+    one, two = costs
+    print(f"160 longer simulations: one worker {one.wall_s:.1f} s, two {two.wall_s:.1f} s")
+    print(f"throughput of two workers: {one.wall_s / two.wall_s:.2f} times one")
+    busy = [(cost.client_s + cost.cluster_s) / cost.wall_s for cost in costs]
+    print(f"processors that the runs had: {busy[0]:.2f} and {busy[1]:.2f} of {os.cpu_count()}")
+
+
+def _print_memory(place: Path, simulations: int) -> None:
+    text = SCENARIO.format(duration="100 ms", repeat=simulations // 20)
+    cost = _on_cluster(place, text, "many", 2)
+    print(
+        f"{simulations} simulations: {cost.wall_s:.0f} s, client {cost.client_s:.0f} s of "
+        f"processor time and {cost.client_bytes / 2**30:.2f} GiB"
+    )
+
+
+def _on_cluster(place: Path, text: str, name: str, workers: int) -> Cost:
+    logs = place / f"dask-{name}"
+    logs.mkdir()
+    with DaskCluster(logs) as dask:
+        for _ in range(workers):
+            dask.start_worker()
+        warm_up = SCENARIO.format(duration="2 s", repeat=4 * workers)
+        _run(place, warm_up, f"{name}-before", ("--workers", dask.address))  # imports everything
+        before = dask.cpu_seconds()
+        cost = _run(place, text, name, ("--workers", dask.address))
+        used = dask.cpu_seconds() - before
+    return Cost(cost.wall_s, cost.client_s, used, cost.client_bytes)
+
+
+def _run(place: Path, text: str, name: str, options: tuple[str, ...]) -> Cost:
+    file = place / f"{name}.toml"
+    file.write_text(text, encoding="utf-8")
+    command = ["-m", "fairwind.cli", "run", str(file), "--out", str(place / name), "--yes"]
+    environment = os.environ | {"POLARS_MAX_THREADS": "1"}
+    began = time.monotonic()
+    with (place / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, *command, *options], stdout=log, stderr=log, env=environment
+        )
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit((place / f"{name}.log").read_text(encoding="utf-8"))
+    wall = time.monotonic() - began
+    return Cost(wall, used.ru_utime + used.ru_stime, 0.0, used.ru_maxrss * _RSS_UNIT)
+
+
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Of `os.wait4`: kilobytes on Linux."""
+
+
+def _compare_bytes(one: Path, other: Path) -> None:
+    names = sorted(file.name for file in one.glob("*.parquet"))
+    for name in names:
+        if (one / name).read_bytes() != (other / name).read_bytes():
+            raise SystemExit(f"{name} differs")
+
+
+if __name__ == "__main__":
+    main()
