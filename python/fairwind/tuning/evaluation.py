@@ -30,8 +30,9 @@ from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.store import write_file
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.tuning.keys import PATH_AXIS, grid
+from fairwind.tuning.limits import Limit
 from fairwind.tuning.parameters import Keys, Number
-from fairwind.tuning.settings import Tuning
+from fairwind.tuning.settings import Objective, Tuning
 
 STORE, MEASURES, WORK = "measured.jsonl", "measures.json", "work"
 
@@ -260,7 +261,8 @@ def _resolved(tuning: Tuning, results: Results) -> list[Measure]:
     columns = numeric_columns([results])
     frames = [(rows_of(results, subject), subject.column) for subject in SUBJECTS]
     found = []
-    for one in (*tuning.objectives, *tuning.limits):
+    wanted: list[Objective | Limit] = [*tuning.objectives, *tuning.limits]
+    for one in wanted:
         column = column_named(one.measure, columns, one.text)
         names = list(
             dict.fromkeys(

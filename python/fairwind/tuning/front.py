@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,8 +54,8 @@ def _volume(points: NDArray[np.float64], bound: NDArray[np.float64]) -> float:
     points = points[np.argsort(points[:, -1], kind="stable")]
     ends = np.append(points[1:, -1], bound[-1])
     slices = zip(points[:, -1], ends, range(1, len(points) + 1), strict=True)
-    return sum(
-        (end - begin) * _volume(points[:count, :-1], bound[:-1])
+    return math.fsum(
+        float(end - begin) * _volume(points[:count, :-1], bound[:-1])
         for begin, end, count in slices
         if end > begin
     )

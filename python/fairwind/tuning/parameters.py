@@ -161,7 +161,7 @@ def read_parameter(name: str, entry: Any) -> Parameter:  # noqa: ANN401 - whatev
         case {"choices": dict() as labels} if len(entry) == 1:
             return _named(name, labels)
         case {"from": low, "to": high, **rest} if not (entry.keys() - RANGE_KEYS):
-            return _ranged(name, low, high, rest)
+            return _ranged(name, low, high, {str(key): value for key, value in rest.items()})
     raise FairwindError(
         f"parameters.{name}: a range or choices were expected",
         '{ from = "50 ms", to = "1 s", scale = "log" }, [1, 2, 3], or { choices = { LABEL = '

@@ -52,8 +52,8 @@ class Score:
 
 def contrast_of(first: Floats, second: Floats) -> Contrast:
     """Compare a setting with the reference by values of the same seeds."""
-    frames = [pl.DataFrame({"seed": range(one.size), "value": one}) for one in (first, second)]
-    return contrast(*frames, "value", is_paired=True)
+    a, b = (pl.DataFrame({"seed": range(one.size), "value": one}) for one in (first, second))
+    return contrast(a, b, "value", is_paired=True)
 
 
 def cost_of(objective: Objective, relative: float) -> float:
@@ -162,8 +162,8 @@ def paths_of(blocks: Sequence[Block]) -> list[str]:
     return list(dict.fromkeys(path for block in blocks for path in block.paths))
 
 
-RACE_LEVEL = 0.9
-"""Two-sided confidence level of "clearly worse": one-sided 95 %."""
+RACE_LEVEL = 0.95
+"""Two-sided confidence level of "clearly worse": one-sided 97.5 %."""
 
 
 def is_clearly_worse(

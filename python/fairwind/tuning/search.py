@@ -13,6 +13,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -305,21 +306,16 @@ class _Journal:
         return document["batches"], document["journal_bytes"]
 
 
-class quiet_optuna:
-    """Optuna without its messages; it is imported here and nowhere else."""
+@contextmanager
+def quiet_optuna() -> Iterator[Any]:
+    """Import Optuna, here and nowhere else, and keep its messages back while the block lasts.
 
-    def __init__(self) -> None:
-        self._warnings = warnings.catch_warnings()
-
-    def __enter__(self) -> Any:  # noqa: ANN401 - a module
-        """Import it.
-
-        Raises
-        ------
-        FairwindError
-            If it is not installed.
-        """
-        self._warnings.__enter__()
+    Raises
+    ------
+    FairwindError
+        If it is not installed.
+    """
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             import optuna
@@ -329,8 +325,4 @@ class quiet_optuna:
                 "pip install 'fairwind[tune]', or search with method = \"grid\"",
             ) from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        return optuna
-
-    def __exit__(self, *reason: object) -> None:
-        """Let warnings through again."""
-        self._warnings.__exit__(*reason)
+        yield optuna

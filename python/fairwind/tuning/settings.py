@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -205,7 +206,7 @@ class _Reader:
         parameters = tuple(
             one
             for name, entry in self._table("parameters").items()
-            if (one := self._try(lambda name=name, entry=entry: read_parameter(name, entry)))
+            if (one := self._try(partial(read_parameter, name, entry)))
         )
         if not self._table("parameters"):
             self._wrong(
@@ -353,7 +354,7 @@ class _Reader:
         ):
             self._wrong(f"{entry!r} is no constraint", 'fail_if = "greedy.goodput < -5%"')
             return None
-        return self._try(lambda: read_limit(entry["fail_if"]))
+        return self._try(partial(read_limit, entry["fail_if"]))
 
     def _named(self, where: str, tables: Mapping[str, Any]) -> dict[str, Keys]:
         found = {}
@@ -381,11 +382,11 @@ class _Reader:
         self, table: Mapping[str, Any], key: str, default: int, most: int | None = None
     ) -> int:
         value = table.get(key, default)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-            if most is None or value <= most:
-                return value
+        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        if is_count and (most is None or value <= most):
+            return int(value)
         bound = "at least 1" if most is None else f"from 1 to {most}"
-        self._wrong(f"{key} = {value!r} is no number of it", bound)
+        self._wrong(f"{key} = {value!r} is no whole number {bound}", "change or remove it")
         return default
 
     def _grid(self, method: Method, parameters: Sequence[Parameter]) -> None:
