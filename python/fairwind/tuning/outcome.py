@@ -70,7 +70,8 @@ class TuningOutcome:
     advice : tuple of Advice
         Over all paths first, then for each path.
     importance : dict
-        Share of each parameter in the variance of each objective's cost, by objective.
+        How much each parameter decides whether a setting is among the best tenth, as a share of
+        all, by objective.
     nearest : Candidate, optional
         What comes nearest to the limits, if no setting keeps them.
     simulations, confirming_simulations : int
@@ -127,7 +128,11 @@ def nearest_of(candidates: Sequence[Candidate]) -> Candidate | None:
 
 
 def importance_of(tuning: Tuning, candidates: Sequence[Candidate]) -> dict[str, dict[str, float]]:
-    """Estimate how much of each objective each parameter decides (PED-ANOVA, Watanabe 2023)."""
+    """Estimate how much each parameter decides who is best (PED-ANOVA, Watanabe and others 2023).
+
+    The share of a parameter is how much the distribution of its values among the best tenth of
+    settings differs from that among all.
+    """
     known = [one for one in candidates if one.looks and max(one.score.costs) < UNKNOWN]
     if len(known) < FEWEST_FOR_IMPORTANCE or len(tuning.parameters) < 2:
         return {}

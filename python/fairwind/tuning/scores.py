@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from fairwind.compare import Contrast, contrast
-from fairwind.statistics.inference import t_quantile
+from fairwind.compare import Contrast, contrast_of_samples
+from fairwind.statistics.inference import complete_pairs, t_quantile
 from fairwind.tuning.evaluation import Block, Evaluator, Measure, Setting
 from fairwind.tuning.limits import excess
 from fairwind.tuning.settings import Objective, Over, Tuning
@@ -52,8 +51,7 @@ class Score:
 
 def contrast_of(first: Floats, second: Floats) -> Contrast:
     """Compare a setting with the reference by values of the same seeds."""
-    a, b = (pl.DataFrame({"seed": range(one.size), "value": one}) for one in (first, second))
-    return contrast(a, b, "value", is_paired=True)
+    return contrast_of_samples(*complete_pairs(first, second), is_paired=True)
 
 
 def cost_of(objective: Objective, relative: float) -> float:
@@ -74,6 +72,7 @@ class Scorer:
     def __init__(self, tuning: Tuning, evaluator: Evaluator) -> None:
         self._tuning, self._evaluator = tuning, evaluator
         self._reference = Setting("reference", tuning.reference, {}, {})
+        self._scores: dict[tuple[str, tuple[Block, ...]], Score] = {}
 
     @property
     def reference(self) -> Setting:
@@ -82,6 +81,12 @@ class Scorer:
 
     def score(self, setting: Setting, blocks: Sequence[Block]) -> Score:
         """Score a setting by all paths and seeds of these blocks."""
+        key = (setting.digest, tuple(blocks))
+        if key not in self._scores:
+            self._scores[key] = self._score(setting, blocks)
+        return self._scores[key]
+
+    def _score(self, setting: Setting, blocks: Sequence[Block]) -> Score:
         paths = paths_of(blocks)
         objectives, limits = self._tuning.objectives, self._tuning.limits
         measures = self._evaluator.measures
