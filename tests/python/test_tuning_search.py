@@ -199,7 +199,7 @@ class Broken(BaseException):
 
 @pytest.mark.parametrize("method", ["tpe", "nsga2"])
 def test_search_that_breaks_anywhere_ends_the_same(tmp_path, monkeypatch, method):
-    tables = {"tune": {"seeds": 2, "budget": 12, "method": method, "over": "mean"}}
+    tables = {"tune": {"seeds": 2, "budget": 16, "method": method, "over": "mean"}}
     run(tmp_path / "whole", **tables)
     sync, left, breaks = os.fsync, 0, 0
 
@@ -214,7 +214,7 @@ def test_search_that_breaks_anywhere_ends_the_same(tmp_path, monkeypatch, method
 
     monkeypatch.setattr(os, "fsync", breaking)
     for attempt in range(60):
-        left = 23 + attempt % 7
+        left = 50 + 9 * (attempt % 5)
         try:
             run(tmp_path / "broken", **tables)
         except Broken:

@@ -126,9 +126,14 @@ class Parameter:
 
     @property
     def ends(self) -> tuple[Number, ...]:
-        """Values that show whether the parameter does anything: both ends, or all choices."""
+        """Values that show whether the parameter does anything, from the least to the greatest.
+
+        Of a range both ends and one between, since both may be equally far from what is best.
+        """
         if isinstance(self.domain, Range):
-            return (self.domain.low, self.domain.high)
+            low, high = self.domain.low, self.domain.high
+            between = low + (high - low) * 0.3
+            return (low, round(between) if self.domain.is_whole else between, high)
         return tuple(range(len(self.domain)))
 
     @property
