@@ -8,8 +8,9 @@ Map: `settings` the TOML file, `parameters` ranges and choices, `limits` what mu
 `known` mechanisms to compare with, `keys` scenarios with a setting written into them, `evaluation`
 simulations and their stored measures, `scores` effects against the reference and what is clearly
 worse, `front` domination and hypervolume, `search` proposals (Optuna), `probe` parameters without
-effect, `confirmation` the front on unseen seeds, `outcome` what was found, `kernel_lines` settings
-as a kernel takes them, `tuning` all of it in order, `charts` and `page` what it looks like.
+effect, `confirmation` the front on unseen seeds, `kernel` the same on a kernel, `kernel_lines`
+settings as a kernel takes them, `outcome` what was found, `tuning` all of it in order, `charts` and
+`page` what it looks like.
 """
 
 from fairwind.lazy import lazy_names

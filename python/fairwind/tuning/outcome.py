@@ -76,6 +76,8 @@ class TuningOutcome:
         What comes nearest to the limits, if no setting keeps them.
     simulations, confirming_simulations : int
         How many there were.
+    on_kernel : dict, optional
+        What a kernel confirms; see `fairwind.tuning.kernel.confirm_on_kernel`.
     """
 
     candidates: tuple[Candidate, ...]
@@ -87,6 +89,7 @@ class TuningOutcome:
     nearest: Candidate | None
     simulations: int
     confirming_simulations: int
+    on_kernel: dict[str, Any] | None = None
 
 
 def confirmed_front(points: Sequence[Point]) -> tuple[str, ...]:
@@ -175,6 +178,7 @@ def write_outcome(folder: Path, tuning: Tuning, outcome: TuningOutcome) -> None:
     document = {
         "name": tuning.name,
         "description": tuning.description,
+        "base": tuning.base,
         "objectives": [
             {
                 "measure": one.text,
@@ -198,8 +202,9 @@ def write_outcome(folder: Path, tuning: Tuning, outcome: TuningOutcome) -> None:
         "advice": [asdict(one) for one in outcome.advice],
         "importance": outcome.importance,
         "nearest": None if outcome.nearest is None else _candidate(outcome.nearest),
+        "on_kernel": outcome.on_kernel,
     }
-    write_file(folder / OUTCOME, (json.dumps(document, indent=1) + "\n").encode())
+    write_file(folder / OUTCOME, (json.dumps(document, indent=1, default=str) + "\n").encode())
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

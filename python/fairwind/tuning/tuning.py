@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
@@ -27,8 +28,10 @@ from fairwind.folder.store import damaged, locked, storage_errors, write_file
 from fairwind.tuning.confirmation import Confirmer, Point
 from fairwind.tuning.evaluation import Evaluator, Setting
 from fairwind.tuning.front import front_of
+from fairwind.tuning.kernel import FOLDER, confirm_on_kernel
 from fairwind.tuning.keys import grid, written
 from fairwind.tuning.outcome import (
+    REFERENCE,
     TuningOutcome,
     advice_of,
     confirmed_front,
@@ -58,12 +61,15 @@ class TuningRun:
         As of `run_plan`.
     on_step : callable, optional
         Called with a line whenever a step begins or a batch ends.
+    kernel : Engine, optional
+        On which the front is confirmed as well, as far as it can be told.
     """
 
     out: Path | None = None
     jobs: int | None = None
     on_progress: Callable[[RunState], None] | None = None
     on_step: Callable[[str], None] | None = None
+    kernel: Engine | None = None
 
     def step(self, text: str) -> None:
         """Report a step."""
@@ -123,9 +129,24 @@ def _found(tuning: Tuning, engine: Engine, folder: Path, run: TuningRun) -> Tuni
         nearest=None if kept else nearest_of(candidates),
         simulations=simulations,
         confirming_simulations=(len(points) + 1) * cells * tuning.confirmation.seeds,
+        on_kernel=_on_kernel(tuning, evaluator, folder, points, run),
     )
     write_outcome(folder, tuning, outcome)
     return outcome
+
+
+def _on_kernel(
+    tuning: Tuning, evaluator: Evaluator, folder: Path, points: Sequence[Point], run: TuningRun
+) -> dict[str, Any] | None:
+    """Confirm the front on a kernel, if one is given."""
+    if run.kernel is None:
+        return None
+    run.step(f"confirming on {run.kernel.name} what it can be told")
+    names = confirmed_front(points)
+    confirmer = Confirmer(tuning, evaluator, run.kernel, folder / FOLDER, run.jobs, run.on_progress)
+    reference = Setting(REFERENCE, tuning.reference, {}, {})
+    chosen = [one for one in points if one.setting.name in names]
+    return confirm_on_kernel(confirmer, run.kernel, reference, chosen)
 
 
 def check_scenarios(tuning: Tuning) -> None:
@@ -139,7 +160,7 @@ def check_scenarios(tuning: Tuning) -> None:
         If the reference cannot be written into a scenario.
     """
     paths = tuning.paths | tuning.confirmation.paths
-    settings = {"reference": tuning.reference} | tuning.known
+    settings = {REFERENCE: tuning.reference} | tuning.known
     file = tuning.scenario.file
     grid(tuning.base, paths, settings, tuning.seed, 1, file).check()
     for keys in settings.values():
