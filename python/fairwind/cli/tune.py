@@ -15,6 +15,7 @@ from fairwind.cli.output import (
     ExitCode,
     Format,
     OutputFormat,
+    Wide,
     line_width,
     log,
     log_left_out,
@@ -53,6 +54,7 @@ def tune(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Simulations at once. Default: one per processor.")
     ] = None,
+    wide: Wide = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Search for the settings that no other dominates, within harm limits; go on after a kill.
@@ -75,14 +77,14 @@ def tune(
         run = TuningRun(out, jobs, show, log, kernel)
         folder, outcome = run_tuning(tuning, engine_named("sim"), run)
     document = read_outcome(folder)
-    _print_outcome(document, output)
+    _print_outcome(document, output, is_wide=wide)
     log(f"page: {write_page(folder)}")
     log(f"scenarios of points: {folder}/points")
     if outcome.nearest is not None:
         raise typer.Exit(ExitCode.CONDITION_FAILED)
 
 
-def _print_outcome(document: Mapping[str, Any], output: OutputFormat) -> None:
+def _print_outcome(document: Mapping[str, Any], output: OutputFormat, *, is_wide: bool) -> None:
     """Print what was found: sentences and tables, the whole as JSON, or the points as CSV."""
     from fairwind.tuning.page import advice_row, point_row, sentences
 
@@ -112,11 +114,14 @@ def _print_outcome(document: Mapping[str, Any], output: OutputFormat) -> None:
             sys.stdout.write("\n")
             short = [name.rsplit(".", 1)[-1] for name in document["parameters"]]
             columns = ["point", "kind", *short, *measures, "limits", "not dominated"]
-            left_out = print_fitted(columns, points, ("kind", *short[::-1]))
+            left_out = print_fitted(columns, points, ("kind", *short[::-1]), is_wide=is_wide)
             sys.stdout.write("\n")
             advice = [advice_row(document, one) for one in document["advice"]]
             left_out += print_fitted(
-                ["path", "setting", *measures, "next best"], advice, ("next best",)
+                ["path", "setting", *measures, "next best"],
+                advice,
+                ("next best",),
+                is_wide=is_wide,
             )
             log_left_out(left_out)
 

@@ -130,7 +130,7 @@ def _is_near(row: Mapping[str, Any], confirmed: Sequence[Mapping[str, Any]]) -> 
 
 
 def _row(name: str, kind: str, setting: str, x: float, y: float, **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    label = name if kind in ("known mechanism", "front, confirmed", "reference") else ""
+    label = name if kind in ("known mechanism", "front, confirmed") else ""
     nothing = dict.fromkeys(("x_low", "x_high", "y_low", "y_high"), None)
     row = {"name": name, "kind": kind, "setting": setting, "x": x, "y": y, "label": label}
     return row | nothing | {"size": SIZES.get(kind, 90), "limits": "", "href": None} | more

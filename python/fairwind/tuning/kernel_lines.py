@@ -96,7 +96,7 @@ def kernel_settings(keys: Mapping[str, Any], base: Mapping[str, Any]) -> KernelS
             lines.append(TCP[name](value))
         elif table in QUEUES:
             queues.setdefault(table, {})[name] = value
-        else:
+        elif value is not False:  # what is off is off there as well
             untold.append(key)
     for table, words in queues.items():
         queue = base.get("path", {}).get(table.removeprefix("path."), "pfifo")
