@@ -123,7 +123,7 @@ def utilisation(target_s: float, rtt_s: float) -> float:
 
     The window grows by a segment a round trip from half its peak of (1 + f) bandwidth-delay
     products, f = target / RTT; a round trip is longer while there is a queue. Integrals of what is
-    sent and of the time that it takes, over one cycle (as in RFC 8289 section 3.2).
+    sent and of the time that it takes, over one cycle (the argument of RFC 8289 section 3.2).
     """
     low, high = (1 + target_s / rtt_s) / 2, 1 + target_s / rtt_s
     sent = (high**2 - low**2) / 2
