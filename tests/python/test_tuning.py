@@ -15,7 +15,7 @@ from fairwind.tuning.front import dominates, front_of, hypervolume
 from fairwind.tuning.keys import assign, steps_of, written
 from fairwind.tuning.parameters import read_parameter
 from fairwind.tuning.settings import load_tuning, read_tuning
-from fairwind.tuning.tuning import TuningRun, run_tuning
+from fairwind.tuning.tuning import TuningRun, check_scenarios, run_tuning
 
 
 def refused(**tables) -> str:
@@ -258,3 +258,24 @@ def test_reference_is_free_and_parameters_cover_it():
     search = read_tuning(tuning())
     numbers = {one.name: one.numbers[0] for one in search.parameters}
     assert set(search.keys(numbers)) == set(PARAMETERS)
+
+
+ROOT = Path(__file__).parents[2]
+SEARCHES = [
+    *sorted((ROOT / "examples" / "tuning").glob("*.toml")),
+    *(ROOT / "studies" / "right_aggressiveness" / f"{name}.toml" for name in ("tune", "reduced")),
+    ROOT / "studies" / "right_aggressiveness" / "greedy.toml",
+]
+
+
+@pytest.mark.parametrize("file", SEARCHES, ids=lambda file: file.stem)
+def test_searches_of_the_repository_make_scenarios(file):
+    search = load_tuning(file)
+    check_scenarios(search)
+    assert search.limits
+    assert len(search.document["parameters"]) == len(search.parameters)
+
+
+def test_full_study_has_the_size_of_a_night():
+    search = load_tuning(ROOT / "studies" / "right_aggressiveness" / "tune.toml")
+    assert (len(search.parameters), len(search.paths), search.seeds) == (6, 12, 10)

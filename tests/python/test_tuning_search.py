@@ -155,7 +155,7 @@ CODEL = {
 @pytest.mark.slow
 def test_target_of_codel_is_that_of_theory(tmp_path):
     document = {
-        "tune": {"seeds": 3, "budget": 32},
+        "tune": {"seeds": 3, "budget": 28},
         "scenario": CODEL,
         "parameters": {"path.queue.target": {"from": "2 ms", "to": "80 ms", "scale": "log"}},
         "objectives": [{"minimise": "bottleneck.sojourn_p99"}],
