@@ -37,13 +37,14 @@ def write(folder, **tables):
 def test_command_prints_json_and_writes_page(tmp_path):
     write(tmp_path)
     code, out, err = fairwind(
-        "tune", "search.toml", "--out", "found", "--format", "json", cwd=tmp_path
+        "tune", "search.toml", "--out", "found", "--format", "json", "--figures", cwd=tmp_path
     )
     assert code == 0, err
     document = json.loads(out)
     assert document == json.loads((tmp_path / "found" / "tune.json").read_text(encoding="utf-8"))
     assert [one["setting"][RTO] for one in document["candidates"]] == ["50 ms", "1 s"]
     assert (tmp_path / "found" / "tune.html").exists()
+    assert (tmp_path / "found" / "figures" / "front.png").exists()
 
 
 def test_command_names_the_nearest_and_exits_with_3(tmp_path):

@@ -54,6 +54,10 @@ def tune(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Simulations at once. Default: one per processor.")
     ] = None,
+    figures: Annotated[
+        bool,
+        typer.Option("--figures", help="Write every figure as SVG, PNG and PDF, too."),
+    ] = False,
     wide: Wide = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
@@ -79,6 +83,8 @@ def tune(
     document = read_outcome(folder)
     _print_outcome(document, output, is_wide=wide)
     log(f"page: {write_page(folder)}")
+    if figures:
+        _write_figures(document, folder / "figures")
     log(f"scenarios of points: {folder}/points")
     if outcome.nearest is not None:
         raise typer.Exit(ExitCode.CONDITION_FAILED)
