@@ -90,6 +90,15 @@ def tune(
         raise typer.Exit(ExitCode.CONDITION_FAILED)
 
 
+def _write_figures(document: Mapping[str, Any], folder: Path) -> None:
+    from fairwind.plots import save_all
+    from fairwind.tuning.charts import figures
+
+    for path in save_all(figures(document), folder):
+        if path.suffix == ".png":
+            log(f"figure: {path}")
+
+
 def _print_outcome(document: Mapping[str, Any], output: OutputFormat, *, is_wide: bool) -> None:
     """Print what was found: sentences and tables, the whole as JSON, or the points as CSV."""
     from fairwind.tuning.page import advice_row, point_row, sentences
