@@ -42,7 +42,7 @@ def tune(
     on: Annotated[
         str,
         typer.Option(
-            help="Confirm what a kernel can be told on this engine, too: a built kernel, such as "
+            help="Confirm what a kernel supports on this engine, too: a built kernel, such as "
             "linux-6.12. The search itself simulates.",
             autocompletion=complete_engine,
         ),

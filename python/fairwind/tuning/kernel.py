@@ -40,7 +40,7 @@ def confirm_on_kernel(
         raise FairwindError(obstacle, "search without --on; the lines for a kernel are printed")
     if reason := _refusal(confirmer, engine, reference):
         raise FairwindError(
-            f"{engine.name} cannot be told the reference, so nothing can be compared there: "
+            f"{engine.name} does not support the reference, so nothing can be compared there: "
             f"{reason}",
             'give the base scenario the profile "linux-6.18", and keys that a kernel has',
         )

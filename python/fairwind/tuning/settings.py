@@ -263,7 +263,10 @@ class _Reader:
             f"{self.file}: {one.message}" + (f"\n  hint: {one.hint}" if one.hint else "")
             for one in self.errors
         ]
-        raise FairwindError("\n".join(dict.fromkeys(lines)))
+        lines = list(dict.fromkeys(lines))
+        # The hint of the last one is that of the error.
+        message, _, hint = lines[-1].partition("\n  hint: ")
+        raise FairwindError("\n".join([*lines[:-1], message]), hint)
 
     def _table(self, name: str) -> dict[str, Any]:
         found = self.document.get(name, {})

@@ -141,7 +141,7 @@ def _on_kernel(
     """Confirm the front on a kernel, if one is given."""
     if run.kernel is None:
         return None
-    run.step(f"confirming on {run.kernel.name} what it can be told")
+    run.step(f"confirming on {run.kernel.name} what it supports")
     names = confirmed_front(points)
     confirmer = Confirmer(tuning, evaluator, run.kernel, folder / FOLDER, run.jobs, run.on_progress)
     reference = Setting(REFERENCE, tuning.reference, {}, {})
