@@ -387,6 +387,11 @@ def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool)
         Whether rows of the same seed are pairs; without common seeds they are independent.
     """
     first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
+    return contrast_of_samples(first, second, is_paired=is_paired)
+
+
+def contrast_of_samples(first: Floats, second: Floats, *, is_paired: bool) -> Contrast:
+    """Compare two samples without NaN, float64 of shape (samples,); paired by their places."""
     compare = paired_difference if is_paired else welch_difference
     values = compare(first, second)
     is_negative = bool((first < 0).any() or (second < 0).any())

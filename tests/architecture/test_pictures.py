@@ -14,7 +14,8 @@ from fairwind.studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "pictures.py"
-DRAWN_BY_HAND = {"application-limited-streams-kernel"}
+# The second is of a search: fairwind tune studies/right_aggressiveness/reduced.toml --figures
+DRAWN_BY_HAND = {"application-limited-streams-kernel", "right-aggressiveness"}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from process import SCENARIO
 MOST_MODULES = 60
 """Beyond those of a bare interpreter."""
 
-HEAVY = {"altair", "jinja2", "numpy", "pandas", "polars", "rich", "scipy", "vl_convert"}
+HEAVY = {"altair", "jinja2", "numpy", "optuna", "pandas", "polars", "rich", "scipy", "vl_convert"}
 
 SCRIPT = Path(__file__).parents[1] / "packetdrill" / "close" / "shut-for-reading.pkt"
 

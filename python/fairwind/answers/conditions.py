@@ -137,24 +137,47 @@ def columns_of(conditions: Iterable[Condition], runs: Sequence[Results]) -> list
     FairwindError
         If a measure is that of no column, or of several.
     """
+    numeric = numeric_columns(runs)
+    return list(dict.fromkeys(_column(one, numeric) for one in conditions))
+
+
+def numeric_columns(runs: Sequence[Results]) -> list[str]:
+    """Give the columns of numbers that groups, transfers, queues and fairness have."""
     frames = [rows_of(results, subject) for results in runs for subject in SUBJECTS]
-    numeric = dict.fromkeys(
-        name for frame in frames for name in frame.columns if frame.schema[name].is_numeric()
+    return list(
+        dict.fromkeys(
+            name for frame in frames for name in frame.columns if frame.schema[name].is_numeric()
+        )
     )
-    return list(dict.fromkeys(_column(one, list(numeric)) for one in conditions))
 
 
 def _column(condition: Condition, columns: Sequence[str]) -> str:
-    if condition.measure in columns:
-        return condition.measure
-    found = [name for name in columns if title_of(name).replace(" ", "_") == condition.measure]
+    return column_named(condition.measure, columns, condition.text)
+
+
+def column_named(measure: str, columns: Sequence[str], text: str) -> str:
+    """Give the column of a measure, which may leave the unit out.
+
+    Parameters
+    ----------
+    text : str
+        What names the measure, as it was written; it stands in errors.
+
+    Raises
+    ------
+    FairwindError
+        If there is none, or several.
+    """
+    if measure in columns:
+        return measure
+    found = [name for name in columns if title_of(name).replace(" ", "_") == measure]
     main = [name for name in found if any(name in subject.measures for subject in SUBJECTS)]
     if len(found) == 1 or len(main) == 1:
         return (main or found)[0]
-    near = found or [name for name in columns if condition.measure in name]
-    several = f"{condition.measure!r} is short for several columns"
+    near = found or [name for name in columns if measure in name]
+    several = f"{measure!r} is short for several columns"
     raise FairwindError(
-        f"{condition.text!r}: {several if found else f'there is no measure {condition.measure!r}'}",
+        f"{text!r}: {several if found else f'there is no measure {measure!r}'}",
         f"there are {', '.join(near or columns)}",
     )
 

@@ -31,6 +31,7 @@ from fairwind.cli.settings import Settings, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.cli.study_help import StudyCommand
+from fairwind.cli.tune import tune
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
@@ -393,3 +394,4 @@ app.command()(analyse)
 app.command()(completion)
 app.command(context_settings=CONTEXT)(packetdrill)
 app.command(context_settings=SHELL_CONTEXT)(shell)
+app.command()(tune)

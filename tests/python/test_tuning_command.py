@@ -1,0 +1,143 @@
+"""The command `tune`: output, exit codes, page, and lines for a kernel."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from closed_form import SCENARIO, ClosedForms, tuning
+from fairwind.scenario.settings import toml_document
+from fairwind.tuning.kernel_lines import kernel_settings
+from fairwind.tuning.outcome import read_outcome
+from fairwind.tuning.page import sentences, write_page
+from fairwind.tuning.settings import read_tuning
+from fairwind.tuning.tuning import TuningRun, run_tuning
+from made_up import Refusal
+from process import fairwind
+
+RTO = "flows.thin.tcp.minimum_rto"
+SEARCH = {
+    "name": "two time-outs",
+    "tune": {"scenario": "base.toml", "seeds": 2, "budget": 2, "method": "grid"},
+    "parameters": {RTO: ["50 ms", "1 s"]},
+    "objectives": [{"minimise": "thin.delivery_latency_p99"}, {"maximise": "greedy.goodput"}],
+    "confirm": {"seeds": 2, "points": 2},
+}
+QUEUE = {"discipline": "pfifo", "limit": "1 bdp"}
+BASE = SCENARIO | {"path": {"rate": "500 kbit/s", "rtt": "100 ms", "queue": QUEUE}}
+
+
+def write(folder, **tables):
+    (folder / "base.toml").write_text(toml_document(BASE), encoding="utf-8")
+    (folder / "search.toml").write_text(toml_document(SEARCH | tables), encoding="utf-8")
+
+
+def test_command_prints_json_and_writes_page(tmp_path):
+    write(tmp_path)
+    code, out, err = fairwind(
+        "tune", "search.toml", "--out", "found", "--format", "json", "--figures", cwd=tmp_path
+    )
+    assert code == 0, err
+    document = json.loads(out)
+    assert document == json.loads((tmp_path / "found" / "tune.json").read_text(encoding="utf-8"))
+    assert [one["setting"][RTO] for one in document["candidates"]] == ["50 ms", "1 s"]
+    assert (tmp_path / "found" / "tune.html").exists()
+    assert (tmp_path / "found" / "figures" / "front.png").exists()
+
+
+def test_command_names_the_nearest_and_exits_with_3(tmp_path):
+    write(tmp_path, constraints=[{"fail_if": "greedy.goodput < +90%"}])
+    code, out, err = fairwind("tune", "search.toml", "--out", "found", cwd=tmp_path)
+    assert code == 3, err
+    assert re.search(
+        r"None of 2 settings keeps all limits\. The nearest is c\d .*: it misses "
+        r"'greedy\.goodput < \+90%' by \d+\.\d percentage points on the path path\.",
+        out,
+    )
+
+
+def test_command_reports_all_errors_of_the_file(tmp_path):
+    write(tmp_path, objectives=[{"minimise": "latency"}], parameters={})
+    code, out, err = fairwind("tune", "search.toml", cwd=tmp_path)
+    assert code == 2
+    assert not out
+    assert "there are no parameters" in err
+    assert "is no objective" in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_page_has_points_and_links_to_their_scenarios(tmp_path):
+    document = tuning(known={"fast & loud": {RTO: "50 ms"}})
+    search = read_tuning(document, "search.toml")
+    folder, outcome = run_tuning(search, ClosedForms(), TuningRun(tmp_path, jobs=1))
+    page = write_page(folder).read_text(encoding="utf-8")
+    for point in outcome.points:
+        assert f'<a href="{point.scenario}">' in page
+        assert (folder / point.scenario).exists()
+    assert "fast &amp; loud" in page
+    assert "ip route change ROUTE rto_min" in page
+    assert not re.search(r"(src|href)=\"https?:", page)
+    assert sentences(read_outcome(folder))[0].startswith("Over all paths: c")
+
+
+def test_keys_become_lines_of_a_kernel():
+    found = kernel_settings(
+        {
+            "flows.thin.tcp.minimum_rto": "45.85 ms",
+            "flows.thin.tcp.linear_timeouts": True,
+            "flows.*.tcp.duplicate_threshold": 1,
+            "flows.thin.tcp.tail_loss_probe": False,
+            "flows.thin.tcp.loss_detection": "rack",
+            "flows.thin.tcp.nagle": False,
+            "flows.thin.tcp.redundant_segments": 2,
+            "flows.thin.tcp.redundant_bundling": False,
+            "path.queue.target": "12.5 ms",
+            "path.queue.limit": "100 packets",
+        },
+        {"path": {"queue": {"discipline": "codel"}}},
+    )
+    assert found.lines == (
+        "ip route change ROUTE rto_min 46ms",
+        "setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &(int){1}, sizeof(int))",
+        "sysctl -w net.ipv4.tcp_reordering=1",
+        "sysctl -w net.ipv4.tcp_early_retrans=0",
+        "sysctl -w net.ipv4.tcp_recovery=1",
+        "setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int))",
+        "tc qdisc replace dev DEVICE root codel target 12.5ms limit 100",
+    )
+    assert found.untold == ("flows.thin.tcp.redundant_segments",)
+
+
+def test_front_is_confirmed_on_a_kernel_as_far_as_it_goes(tmp_path):
+    def refused(experiment):
+        tcp = experiment["flows"][0]["tcp"]
+        if tcp.get("redundant_segments"):
+            return [Refusal("thin", "tcp.redundant_segments", "1", "no kernel has it", "")]
+        return []
+
+    kernel = ClosedForms(name="linux-0", refused=refused)
+    search = read_tuning(
+        tuning(parameters={RTO: ["50 ms", "1 s"], "flows.thin.tcp.redundant_segments": [0, 5]}),
+        "search.toml",
+    )
+    run = TuningRun(tmp_path, jobs=1, kernel=kernel)
+    folder, outcome = run_tuning(search, ClosedForms(), run)
+    there = outcome.on_kernel
+    assert set(there["points"]) | set(there["refused"]) == set(outcome.confirmed_front)
+    assert "no kernel has it" in next(iter(there["refused"].values()))
+    by_name = {one.setting.name: one for one in outcome.points}
+    for name, costs in there["points"].items():
+        # The closed forms are the same there.
+        assert costs[0]["cost"] == pytest.approx(by_name[name].costs[0].cost)
+    assert "Confirmed on linux-0" in write_page(folder).read_text(encoding="utf-8")
+
+
+def test_kernel_that_refuses_the_reference_is_an_error(tmp_path):
+    kernel = ClosedForms(
+        name="linux-0", refused=lambda _: [Refusal("thin", "profile", "it", "not there", "")]
+    )
+    search = read_tuning(tuning(tune={"seeds": 2, "budget": 4}), "search.toml")
+    with pytest.raises(Exception, match="linux-0 does not support the reference"):
+        run_tuning(search, ClosedForms(), TuningRun(tmp_path, jobs=1, kernel=kernel))
