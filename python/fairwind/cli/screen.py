@@ -150,9 +150,7 @@ def _log_scenario(done: ScenarioDone) -> None:
 
     verdict = worst([one.verdict for one in done.findings])
     where = "" if done.engine == "sim" else f" on {done.engine}"
-    log(
-        f"{done.number}/{done.total} {done.template.name}{where}: {verdict} ({done.seconds:.1f} s)"
-    )
+    log(f"{done.number}/{done.total} {done.template.name}{where}: {verdict} ({done.seconds:.1f} s)")
 
 
 def _write(
@@ -184,7 +182,11 @@ def _write(
         ]
         name = f"screening of {record.control}, suite {record.suite}"
         with storage_errors(
-            junit, f"{junit} could not be written", "free some space", "cannot write", "name another"
+            junit,
+            f"{junit} could not be written",
+            "free some space",
+            "cannot write",
+            "name another",
         ):
             write_file(junit, document_of_cases(name, cases, ("failure", "error", "skipped")))
 

@@ -57,7 +57,8 @@ def control_named(word: str, *, for_kernel: bool = False) -> ScreenedControl:
         written = _class_in(Path(file), name)
         free = _free_name(written.__name__.lower())
         return ScreenedControl(free, {free: written})
-    names = [*ENDPOINTS_OWN, *(one.name for one in (*built_in(), *own_controls()))]
+    own = [one.name for one in own_controls()]
+    names = [*ENDPOINTS_OWN, *(one.name for one in built_in()), *own]
     if word in names:
         return ScreenedControl(word)
     close = difflib.get_close_matches(word, names, 1)

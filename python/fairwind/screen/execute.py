@@ -128,9 +128,7 @@ class _Screening:
 
     def with_standard(self, template: Template, standard: str) -> Results:
         """Run a scenario with the standard control in the place of the control."""
-        return self.run(
-            with_controls(template, standard, standard, self.seeds, self.settings.seed)
-        )
+        return self.run(with_controls(template, standard, standard, self.seeds, self.settings.seed))
 
     def alone(self, template: Template, standard: str) -> Results:
         """Run a scenario without the control."""

@@ -1,7 +1,7 @@
 """Measures of a screening: one number for each seed of a run.
 
-A check's `measure` is a table with ``kind``. Most kinds add up or divide what the run's tables have;
-`docs/reference/columns.md` defines the columns.
+A check's `measure` is a table with ``kind``. Most kinds add up or divide what the run's tables
+have; `docs/reference/columns.md` defines the columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measured(results: Results, settings: Settings) -> Values:
     FairwindError
         If there is no such kind, a key is missing, or the run has no such group or column.
     """
-    kind = settings.get("kind")
+    kind = str(settings.get("kind"))
     if kind not in KINDS:
         raise FairwindError(f"there is no measure of kind {kind!r}", f"one of {', '.join(KINDS)}")
     try:
@@ -133,7 +133,7 @@ def _completion(results: Results, settings: Settings) -> Values:
 def _convergence(results: Results, settings: Settings) -> Values:
     """Time from an instant until a group's rate is a share of a fair one, at most until the end.
 
-    The rate is the mean over one second. Source: Li, Leith and Shorten 2007, and `convergence_time`.
+    The rate is the mean over one second (Li, Leith and Shorten 2007; `convergence_time`).
     """
     start, end = parse_seconds(settings["from"]), _duration(results)
     fair = parse_bits_per_second(settings["rate"]) * PAYLOAD_RATIO

@@ -90,17 +90,13 @@ class ScreenRecord:
             ],
         }
         if changes is not None:
-            document["changes"] = [
-                {"area": one.now.area, **asdict(one.was_to)} for one in changes
-            ]
+            document["changes"] = [{"area": one.now.area, **asdict(one.was_to)} for one in changes]
         return document
 
 
 def _written(finding: Finding) -> dict[str, Any]:
     """Write a finding; what is no number is null."""
-    return {
-        key: _plain(value) for key, value in asdict(finding).items() if key not in OMITTED
-    }
+    return {key: _plain(value) for key, value in asdict(finding).items() if key not in OMITTED}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any field

@@ -357,7 +357,9 @@ class _Table:
         """Give a list of tables, one at least."""
         value = self.taken(key, (list,))
         if not value or not all(isinstance(one, dict) for one in value):
-            raise FairwindError(f"{self.file}: {self.where}{key} is not a list of tables", "add one")
+            raise FairwindError(
+                f"{self.file}: {self.where}{key} is not a list of tables", "add one"
+            )
         return [_Table(self.file, one, f"{self.where}{key}.") for one in value]
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
