@@ -2,7 +2,7 @@
 
     python tools/screenings.py --suite rfc9743 --runs /tmp/runs
 
-writes `docs/screenings.md`; `--baselines DIR` keeps a file for `fairwind screen --baseline` of each.
+writes `docs/screenings.md`; `--baselines DIR` keeps the `screen.json` of each for `--baseline`.
 """
 
 from __future__ import annotations
