@@ -29,11 +29,13 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("screens/runs"))
     parser.add_argument("--baselines", type=Path)
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--controls", help="names, separated by commas; all if not given")
     arguments = parser.parse_args()
     suite = suite_named(arguments.suite)
     settings = ScreenSettings(arguments.runs, jobs=arguments.jobs)
     records = []
-    for name in sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())]):
+    all_names = sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())])
+    for name in arguments.controls.split(",") if arguments.controls else all_names:
         record = screen(control_named(name), suite, settings)
         sys.stderr.write(f"{name}: {record.verdict}\n")
         records.append(record)
@@ -41,7 +43,8 @@ def main() -> None:
             arguments.baselines.mkdir(parents=True, exist_ok=True)
             text = json.dumps(record.document())
             (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
-    PAGE.write_text(page_of(suite, records), encoding="utf-8")
+        # After each one: what is there is not lost if the rest is interrupted.
+        PAGE.write_text(page_of(suite, records), encoding="utf-8")
 
 
 def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
