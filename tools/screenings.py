@@ -59,7 +59,7 @@ def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
     lines = [
         "<!-- Made by `python tools/screenings.py`; a change made here is lost. -->",
         "",
-        "# Screenings of all congestion controls",
+        "# Screenings of congestion controls",
         "",
         f"Verdicts of `fairwind screen CONTROL --suite {suite.name}` in the simulator, against "
         f"{', '.join(first.against)}, {first.seeds} seeds; an empty cell is a pass. "
