@@ -8,9 +8,9 @@ The commands are thin: they read arguments, call the package, and print. What ne
 plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
 reporting, `answers` effects of axes, `comparisons` the command `compare`, `scripts` the one for
 packetdrill, `output` formats and exit codes, `progress` bars, `live` and `shell_live` figures of
-runs under way, `doctor` the machine, `model` and `model_tables` closed forms, `check` previews,
-`scenarios` named tests, `init` new scenarios, `completion` shells, `tables` the width of the
-terminal.
+runs under way, `screen` verdicts on congestion controls, `doctor` the machine, `model` and
+`model_tables` closed forms, `check` previews, `scenarios` named tests, `init` new scenarios,
+`completion` shells, `tables` the width of the terminal.
 """
 
 import os

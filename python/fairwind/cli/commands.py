@@ -26,6 +26,7 @@ from fairwind.cli.output import (
     print_rows,
 )
 from fairwind.cli.scenarios import ScenarioArgument, chosen_scenario, tests
+from fairwind.cli.screen import screen
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import Settings, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
@@ -390,6 +391,7 @@ def doctor(
         raise typer.Exit(1)
 
 
+app.command()(screen)
 app.command()(analyse)
 app.command()(completion)
 app.command(context_settings=CONTEXT)(packetdrill)

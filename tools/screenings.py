@@ -1,0 +1,83 @@
+"""Screen all congestion controls, and write their verdicts as a table of the documents.
+
+    python tools/screenings.py --suite rfc9743 --runs /tmp/runs
+
+writes `docs/screenings.md`; `--baselines DIR` keeps the `screen.json` of each for `--baseline`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fairwind.congestion.sources import ENDPOINTS_OWN, built_in
+from fairwind.screen.control import control_named
+from fairwind.screen.execute import ScreenSettings, screen
+from fairwind.screen.record import ScreenRecord
+from fairwind.screen.suite import Suite, suite_named
+from fairwind.screen.words import evidence_of, name_in_words
+
+PAGE = Path(__file__).parents[1] / "docs" / "screenings.md"
+
+
+def main() -> None:
+    """Screen, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", default="quick")
+    parser.add_argument("--runs", type=Path, default=Path("screens/runs"))
+    parser.add_argument("--baselines", type=Path)
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--controls", help="names, separated by commas; all if not given")
+    arguments = parser.parse_args()
+    suite = suite_named(arguments.suite)
+    settings = ScreenSettings(arguments.runs, jobs=arguments.jobs)
+    records = []
+    all_names = sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())])
+    for name in arguments.controls.split(",") if arguments.controls else all_names:
+        record = screen(control_named(name), suite, settings)
+        sys.stderr.write(f"{name}: {record.verdict}\n")
+        records.append(record)
+        if arguments.baselines is not None:
+            arguments.baselines.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(record.document())
+            (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+        # After each one: what is there is not lost if the rest is interrupted.
+        PAGE.write_text(page_of(suite, records), encoding="utf-8")
+
+
+def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
+    """Write the page: verdicts by area, then every failure with its numbers."""
+    first = records[0]
+    names = [record.control for record in records]
+    rows = [f"| area | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for area, title in first.areas.items():
+        verdicts = [{name: each for name, _, each in one.judged_areas()} for one in records]
+        cells = [str(one.get(area, "-")).replace("pass", "") for one in verdicts]
+        rows.append(f"| {title} | {' | '.join(cells)} |")
+    lines = [
+        "<!-- Made by `python tools/screenings.py`; a change made here is lost. -->",
+        "",
+        "# Screenings of congestion controls",
+        "",
+        f"Verdicts of `fairwind screen CONTROL --suite {suite.name}` in the simulator, against "
+        f"{', '.join(first.against)}, {first.seeds} seeds; an empty cell is a pass. "
+        "[The guide](guides/screening.md) has the rule of verdicts. A failure here is what the "
+        "control is known for as a rule: it is a baseline, not a defect of the file.",
+        "",
+        *rows,
+        "",
+        "## Failures",
+        "",
+    ]
+    for record in records:
+        failures = record.failures()
+        lines += [f"### {record.control}", ""]
+        lines += [f"- {name_in_words(one)}: {evidence_of(one)}" for one in failures] or ["None."]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
