@@ -1,6 +1,6 @@
 //! Fair queueing with a largest rate of each flow: the kernel's fq, as it works on a router.
 //!
-//! Source: Linux 7.3, net/sched/sch_fq.c, and tc-fq(8). Flows take turns by deficit round robin, those that have just
+//! Source: Linux 7.3, `net/sched/sch_fq.c`, and tc-fq(8). Flows take turns by deficit round robin, those that have just
 //! begun first, in three bands by type of service, which get 9, 3 and 1 parts of the bytes. A flow above `maxrate` waits
 //! for its instant. While no flow may send, up to eight packets pass by the flows in order of arrival.
 //!

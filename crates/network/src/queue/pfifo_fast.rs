@@ -1,6 +1,6 @@
-//! pfifo_fast: three bands by type of service with strict priority, each first in, first out.
+//! `pfifo_fast`: three bands by type of service with strict priority, each first in, first out.
 //!
-//! Source: tc-pfifo_fast(8), and Linux 7.3, net/sched/sch_generic.c and include/linux/ptr_ring.h. Each band is a ring with
+//! Source: tc-pfifo_fast(8), and Linux 7.3, `net/sched/sch_generic.c` and `include/linux/ptr_ring.h`. Each band is a ring with
 //! a slot for each packet of the limit. As in Linux, the slots of departed packets become free again 16 at a time, and at
 //! the end of the ring; so a band holds up to 15 packets less than its limit. Rings with fewer than 32 slots free each one.
 

@@ -1,7 +1,7 @@
 //! CAKE's ACK filter: which acknowledgment in a queue the newest one makes needless.
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section III.D; its decisions are those of Linux 7.3,
-//! net/sched/sch_cake.c. Only pure ACKs of the newest packet's connection and direction are dropped, one for each that
+//! `net/sched/sch_cake.c`. Only pure ACKs of the newest packet's connection and direction are dropped, one for each that
 //! comes, the one nearest to leaving first: never one that acknowledges, selectively or not, what the newest does not, never
 //! a later time stamp, and never the last one with its state of ECE and CWR. Without `aggressive` two needless ones have to
 //! wait; with it one is enough that waits directly before the newest.
