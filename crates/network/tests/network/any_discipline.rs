@@ -20,11 +20,12 @@ pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
 /// One of each discipline.
 fn disciplines(limit: u32, switches: (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdisc> {
     let mut all = managed(limit, switches);
+    all.extend(fair(limit, switches));
     all.extend(with_classes(switches, leaf));
     all
 }
 
-/// Those that drop or mark early, or keep flows apart.
+/// Those that drop or mark early, and one of bands.
 fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
     let (target, interval) = (Span::from_micros(5), Span::from_micros(50));
     let update = Span::from_micros(100);
@@ -71,6 +72,24 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             departure_rate: other,
             ..Pie::default()
         }),
+        Qdisc::PfifoFast(PfifoFast { limit_packets: limit }),
+        Qdisc::Dualpi2(Dualpi2 {
+            limit_packets: limit,
+            target,
+            update,
+            step_threshold: target,
+            drop_on_dequeue: one,
+            only_ect1: other,
+            ..Dualpi2::default()
+        }),
+    ]
+}
+
+/// Those that keep flows apart.
+fn fair(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
+    let (target, interval) = (Span::from_micros(5), Span::from_micros(50));
+    let update = Span::from_micros(100);
+    vec![
         Qdisc::Sfq(Sfq {
             limit_packets: limit + 1,
             depth_packets: 3,
@@ -79,7 +98,6 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             head_drop: other,
             ..Sfq::default()
         }),
-        Qdisc::PfifoFast(PfifoFast { limit_packets: limit }),
         Qdisc::Fq(Fq {
             limit_packets: limit,
             flow_limit_packets: 5,
@@ -118,15 +136,6 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             overhead_bytes: 7,
             memory_limit_bytes: Some(u64::from(limit) * 700),
             ack_filter: if other { CakeAckFilter::Off } else { CakeAckFilter::Aggressive },
-        }),
-        Qdisc::Dualpi2(Dualpi2 {
-            limit_packets: limit,
-            target,
-            update,
-            step_threshold: target,
-            drop_on_dequeue: one,
-            only_ect1: other,
-            ..Dualpi2::default()
         }),
     ]
 }

@@ -29,8 +29,8 @@ fn drops_of(log: &Log, flow: u32) -> usize {
     log.millis(|entry| entry.flow == flow && dropped(entry.fate)).len()
 }
 
-fn megabits(number: u64) -> Option<BitRate> {
-    Some(BitRate::from_bits_per_second(number * 1_000_000))
+fn megabits(number: u64) -> BitRate {
+    BitRate::from_bits_per_second(number * 1_000_000)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn low_maxrate_spaces_small_packets_one_by_one() {
 #[test]
 fn maxrate_of_one_flow_leaves_others_alone() {
     let flows = [0, 1].map(|flow| burst(0, 10, packet(flow, 1500, false)));
-    let log = fq_log(|fq| fq.max_rate = megabits(2), &flows.concat());
+    let log = fq_log(|fq| fq.max_rate = Some(megabits(2)), &flows.concat());
     // Each has a packet in 6 ms, and the link is free for both.
     let expected = |begin: u64| (0..10).map(|number| begin + number * 6).collect::<Vec<u64>>();
     assert_eq!([departures(&log, 0), departures(&log, 1)], [expected(0), expected(1)]);
@@ -146,7 +146,7 @@ fn pause_longer_than_refill_delay_pays_debt() {
             |fq| {
                 fq.quantum_bytes = 300;
                 fq.initial_quantum_bytes = 300;
-                fq.max_rate = megabits(1);
+                fq.max_rate = Some(megabits(1));
                 fq.refill_delay = Span::from_millis(40);
             },
             &packets.concat(),

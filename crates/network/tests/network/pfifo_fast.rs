@@ -1,4 +1,4 @@
-//! Bands of pfifo_fast, and the room in them.
+//! Bands of `pfifo_fast`, and the room in them.
 
 use crate::flowing::{Flowing, PacketFate, before_a_link, log_of, packet};
 use fairwind_network::Qdisc;

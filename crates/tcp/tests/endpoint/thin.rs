@@ -141,15 +141,16 @@ fn linear_retries_bound_linear_timeouts() {
         let plain = thin_config(false, true);
         let thin = ThinRecovery { linear_retries, ..plain.thin };
         let waits = (0..8_u32).map(|wait| 1 << wait.saturating_sub(linear_retries));
-        let expected: Vec<u64> = waits.scan(0, |sum, wait: u64| add(sum, wait)).collect();
+        let mut sum = 0;
+        let expected: Vec<u64> = waits
+            .map(|wait: u64| {
+                sum += wait;
+                sum
+            })
+            .collect();
         let found = retransmission_instants(Config { thin, ..plain }, 8);
         assert_eq!(found, expected, "{linear_retries}");
     }
-}
-
-fn add(sum: &mut u64, wait: u64) -> Option<u64> {
-    *sum += wait;
-    Some(*sum)
 }
 
 /// Writes `segments` small ones that all get lost, and all after them. Returns whether the second time-out came
