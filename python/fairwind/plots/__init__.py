@@ -31,6 +31,8 @@ from fairwind.plots.save import save as save
 from fairwind.plots.save import save_all as save_all
 from fairwind.plots.series import latency_distribution as latency_distribution
 from fairwind.plots.series import rate_over_time as rate_over_time
+from fairwind.plots.stacked import Panel as Panel
+from fairwind.plots.stacked import stacked_by_setting as stacked_by_setting
 from fairwind.plots.tails import tail_distribution as tail_distribution
 from fairwind.plots.theme import PALETTE as PALETTE
 from fairwind.plots.theme import are_far_apart as are_far_apart

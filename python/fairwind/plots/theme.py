@@ -19,12 +19,16 @@ from fairwind.plots.points import csv_data
 GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
 """Colours of groups that the literature has colours for: red and blue, light and dark in grey."""
 
-PALETTE = ("#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#0072b2", "#d55e00", "#4d4d4d")
-"""Colours of all other groups, distinct with any colour vision (after Okabe and Ito)."""
+PALETTE = (
+    "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#0072b2", "#d55e00", "#4d4d4d", "#999933",
+    "#882255",
+)  # fmt: skip
+"""Colours of all other groups, distinct with any colour vision: seven after Okabe and Ito, two of
+Tol's muted ones."""
 
 DASHES = ((1, 0), (6, 2), (2, 2), (9, 2, 2, 2), (14, 3))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-"""Of lines and of points, group by group. There are seven colours and five of these, so that 35
+"""Of lines and of points, group by group. There are nine colours and five of these, so that 45
 groups differ in one or the other, and neighbours in both: without colours, too."""
 
 FAR_APART = 6.0
@@ -94,6 +98,29 @@ def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
     return (
         alt.Color("group:N", scale=group_colours(names), legend=legend),
         alt.Shape("group:N", scale=scale, legend=legend),
+    )
+
+
+def group_series(
+    series: Sequence[str], groups: Sequence[str]
+) -> tuple[alt.Color, alt.StrokeDash, alt.Shape]:
+    """Give the channels that tell several series of each group apart, by the column ``series``.
+
+    Parameters
+    ----------
+    series, groups : sequence of str
+        The names of the series, each once, and the group of each.
+    """
+    colours = group_colours(groups).to_dict()
+    of_group = dict(zip(colours["domain"], colours["range"], strict=True))
+    names, legend = list(series), legend_of(series)
+    dashes = [DASHES[position % len(DASHES)] for position in range(len(names))]
+    shapes = [SHAPES[position % len(SHAPES)] for position in range(len(names))]
+    of_series = [of_group[group] for group in groups]
+    return (
+        alt.Color("series:N", scale=alt.Scale(domain=names, range=of_series), legend=legend),
+        alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend),
+        alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes), legend=legend),
     )
 
 

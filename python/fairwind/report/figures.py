@@ -20,6 +20,7 @@ from fairwind.plots import (
 from fairwind.quantities import parse_seconds
 from fairwind.report.captured import captured_figures, trace_figures
 from fairwind.report.link_words import queue_words
+from fairwind.report.main_figure import main_figure
 from fairwind.report.overlay import axis_titles, measure_chart, overlaid
 from fairwind.results import Results
 from fairwind.results.tidy import (
@@ -36,12 +37,13 @@ from fairwind.results.tidy import (
 
 
 def default_figures(results: Results) -> list[Figure]:
-    """Draw what can be drawn of a run: goodput, latency, rates over time, drops, flows.
+    """Draw what can be drawn of a run: what an axis does, goodput, latency, rates over time, drops.
 
     The time-sequence graphs of captures come first: they are what one opens a capture for.
     """
     traces = trace_figures(results)
     figures = [
+        *main_figure(results),
         *_goodput(results),
         *(one for kind, title in LATENCIES.items() for one in _latency(results, kind, title)),
         *completion_figures(results),

@@ -18,7 +18,7 @@ from fairwind.scenario.plan import Axis, short_names
 MOST_PANELS = 12
 """If a figure needs more panels than this, only a choice of cells is drawn."""
 
-MOST_CURVES = 8
+MOST_CURVES = 9
 """Curves in one panel that differ in colour or dash."""
 
 USUAL_COLUMNS = 3
