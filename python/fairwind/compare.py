@@ -57,9 +57,10 @@ def compare(
     *,
     by: str | None = None,
     measures: Sequence[str] | None = None,
+    reference: str | None = None,
 ) -> pl.DataFrame:
     """Compare two runs, or the values of an axis of one; see `Results.compare`."""
-    return frame_of(Comparison(a, b, by).contrasts(measures))
+    return frame_of(Comparison(a, b, by, reference).contrasts(measures))
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, cell by cell, or the values of an axis of one run with its first value.
+    """Two runs, cell by cell, or the values of an axis of one run with its reference.
 
     Attributes
     ----------
@@ -104,6 +105,8 @@ class Comparison:
         The other run; None for values of an axis of one.
     by : str, optional
         That axis: its name in the scenario, the last part of it, or its column in the tables.
+    reference : str, optional
+        The value of the axis that others are compared with; its first one if not given.
 
     Raises
     ------
@@ -114,6 +117,7 @@ class Comparison:
     a: Results
     b: Results | None = None
     by: str | None = None
+    reference: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""
@@ -130,8 +134,16 @@ class Comparison:
 
     @cached_property
     def axis(self) -> Axis | None:
-        """The axis with the values that are compared; None of two runs."""
-        return None if self.by is None else axis_named(self.a, self.by)
+        """The axis with the values that are compared, its reference first; None of two runs."""
+        if self.by is None:
+            if self.reference is not None:
+                raise FairwindError(
+                    "a reference is a value of an axis; of two runs it is the first one",
+                    "compare along an axis (by), or name the reference run first",
+                )
+            return None
+        axis = axis_named(self.a, self.by)
+        return axis if self.reference is None else referred([axis], self.reference)[0]
 
     @property
     def runs(self) -> list[Results]:
@@ -294,6 +306,39 @@ def axis_named(results: Results, name: str) -> Axis:
         f"{results.folder} has no axis {name!r}",
         f"there is {names}" if names else "the run has no axis; compare it with another run",
     )
+
+
+def referred(axes: Sequence[Axis], reference: str | None) -> list[Axis]:
+    """Put the value first that others are compared with, on the axis that has it.
+
+    Parameters
+    ----------
+    reference : str, optional
+        A value of one axis, or ``AXIS=VALUE``; the first value of every axis if not given.
+
+    Raises
+    ------
+    FairwindError
+        If no axis has this value, or several have.
+    """
+    if reference is None:
+        return list(axes)
+    found = [(axis, reference) for axis in axes if reference in axis.labels]
+    name, _, value = reference.partition("=")
+    found = found or [
+        (axis, value.strip())
+        for axis in axes
+        if name.strip() in (axis.name, axis.column) and value.strip() in axis.labels
+    ]
+    if len(found) != 1:
+        wrong = "no axis has" if not found else "several axes have"
+        known = "; ".join(f"{axis.name}: {', '.join(axis.labels)}" for axis in axes)
+        raise FairwindError(
+            f"{wrong} the value {reference!r}",
+            f"write a value, or AXIS=VALUE, of {known}" if axes else "the run has no axis",
+        )
+    ((chosen, label),) = found
+    return [axis.led_by(label) if axis is chosen else axis for axis in axes]
 
 
 def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:

@@ -45,7 +45,7 @@ BATCH_ROWS = 1_000_000
 """Rows of a table that are compared at once."""
 
 METHOD = (
-    "{pairing}; each effect is one t test against the first value of the axis, of log(value / "
+    "{pairing}; each effect is one t test against the axis's reference, of log(value / "
     "reference) where all values are above zero, else of the difference. Verdicts are corrected "
     "for {effects} (Holm 1979){looks}: no difference if the interval lies within {margin:g} % of "
     "zero, else less or more if it excludes zero, else undecided. Each interval has the level of "
@@ -60,7 +60,9 @@ SHARES_METHOD = (
 )
 
 
-def answer_of(results: Results, margin: float | None = None) -> Answer | None:
+def answer_of(
+    results: Results, margin: float | None = None, reference: str | None = None
+) -> Answer | None:
     """Give what the axes of a run do to the main measure of each group, and how groups share.
 
     Parameters
@@ -69,6 +71,9 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     margin : float, optional
         The largest relative difference that counts as none, above 0 and below 1; that which the run
         was asked with if not given, else 5 %.
+    reference : str, optional
+        The value of an axis that its others are compared with, or ``AXIS=VALUE``; its first one if
+        not given.
 
     Returns
     -------
@@ -79,11 +84,11 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
     Raises
     ------
     FairwindError
-        If the margin is none.
+        If the margin is none, or no axis has the reference.
     """
     margin = margin_of(results, margin)
-    axes, looks = varied_axes(results), looks_of(results)
-    found = effects_of(results, margin, looks) if axes else []
+    axes, looks = varied_axes(results, reference), looks_of(results)
+    found = effects_of(results, axes, margin, looks) if axes else []
     contexts = {cell.index: context_of(axes, cell.settings) for cell in results.manifest.plan.cells}
     alpha = look_alpha(len(looks) - 1) if looks else ALPHA
     shares = shares_of(results, contexts, margin, alpha)
@@ -91,7 +96,7 @@ def answer_of(results: Results, margin: float | None = None) -> Answer | None:
         *shares_in_words(shares),
         *queues_in_words(results, (share.link for share in shares), contexts),
     )
-    missing = missing_effects(results) if axes else []
+    missing = missing_effects(results, axes) if axes else []
     if not found:
         lacking = (missing_in_words(missing),) if missing else ()
         paragraphs = (*lacking, *competition)
@@ -176,7 +181,7 @@ def _axis_effect(
     axis: Axis, name: str, same: Mapping[str, str | None], found: Sequence[tuple[Axis, Effect]]
 ) -> AxisEffect:
     reference, *values = axis.labels
-    effects = [effect for of, effect in found if of is axis]
+    effects = [effect for of, effect in found if of == axis]
     if len(same) == len(values):
         reasons = set(same.values())
         reason = reasons.pop() if len(reasons) == 1 else None

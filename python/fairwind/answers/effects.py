@@ -1,4 +1,4 @@
-"""Effects of the axes of a run: contrasts with each axis's first value, and their verdicts."""
+"""Effects of the axes of a run: contrasts with each axis's reference, and their verdicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairwind.answers.main_measures import main_measures
-from fairwind.compare import Comparison, Contrast, Pair, contrast
+from fairwind.compare import Comparison, Contrast, Pair, contrast, referred
 from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.results.answer import Effect
@@ -31,9 +31,16 @@ MARGIN = 0.05
 """The largest relative difference that counts as none, unless said otherwise."""
 
 
-def varied_axes(results: Results) -> list[Axis]:
-    """Give the axes of more than one value, in the order of the scenario."""
-    return [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
+def varied_axes(results: Results, reference: str | None = None) -> list[Axis]:
+    """Give the axes of more than one value, in the order of the scenario.
+
+    Parameters
+    ----------
+    reference : str, optional
+        As in `referred`; the values of each axis begin with its reference.
+    """
+    axes = [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
+    return referred(axes, reference)
 
 
 def context_of(
@@ -42,7 +49,7 @@ def context_of(
     """Write the values of all axes but one."""
     names = short_names(axes)
     return ", ".join(
-        f"{names[one.name]} {settings[one.name]}" for one in axes if one is not without
+        f"{names[one.name]} {settings[one.name]}" for one in axes if one != without
     )
 
 
@@ -90,17 +97,25 @@ class Place:
         return contrast(a, b, self.measure, is_paired=self.comparison.is_paired)
 
 
-def places_of(results: Results) -> list[Place]:
-    """Give all effects, in the order of axes, values, other axes' values, and groups."""
+def places_of(results: Results, axes: Sequence[Axis]) -> list[Place]:
+    """Give all effects, in the order of axes, values, other axes' values, and groups.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        Those of several values, each with its reference first.
+    """
     mains = {(table, name): measure for table, name, measure in main_measures(results)}
-    return [place for axis in varied_axes(results) for place in _places(results, axis, mains)]
+    return [place for axis in axes for place in _places(results, axes, axis, mains)]
 
 
-def _places(results: Results, axis: Axis, mains: Mapping[tuple[str, str], str]) -> list[Place]:
-    axes, order = varied_axes(results), [*mains]
+def _places(
+    results: Results, axes: Sequence[Axis], axis: Axis, mains: Mapping[tuple[str, str], str]
+) -> list[Place]:
+    order = [*mains]
     labels = dict(zip(axis.values, axis.labels, strict=True))
     cells = {cell.index: cell.settings for cell in results.manifest.plan.cells}
-    comparison = Comparison(results, by=axis.name)
+    comparison = Comparison(results, by=axis.name, reference=axis.labels[0])
     found = []
     for tables in comparison.tables([GROUPS, TRANSFERS]):
         for pair in comparison.pairs(tables):
@@ -114,15 +129,20 @@ def _places(results: Results, axis: Axis, mains: Mapping[tuple[str, str], str]) 
     return [place for *_, place in sorted(found, key=lambda one: one[:-1])]
 
 
-def missing_effects(results: Results) -> list[str]:
+def missing_effects(results: Results, axes: Sequence[Axis]) -> list[str]:
     """Give in words what nothing is known of, because all runs of one of both sides failed.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        Those of several values, each with its reference first.
 
     Returns
     -------
     list of str
         Each value of an axis, with the other axes, such as ``variant LT at count 4``.
     """
-    plan, axes = results.manifest.plan, varied_axes(results)
+    plan = results.manifest.plan
     counts = Counter(failure.cell for failure in results.failures)
     failed = [cell.settings for cell in plan.cells if counts[cell.index] == plan.replicates]
     names = short_names(axes)
@@ -138,19 +158,21 @@ def missing_effects(results: Results) -> list[str]:
 
 
 def effects_of(
-    results: Results, margin: float, looks: Sequence[int] | None
+    results: Results, axes: Sequence[Axis], margin: float, looks: Sequence[int] | None
 ) -> list[tuple[Axis, Effect]]:
     """Find the effects of all axes, and decide on them together.
 
     Parameters
     ----------
+    axes : sequence of Axis
+        Those of several values, each with its reference first.
     margin : float
         The largest relative difference that counts as none, above 0 and below 1.
     looks : sequence of int, optional
         Numbers of seeds at which a run was looked at while seeds were added, the last one that of
         all seeds; None for a run that asked for a number of seeds.
     """
-    places = places_of(results)
+    places = places_of(results, axes)
     sizes = [results.manifest.plan.replicates] if looks is None else looks
     contrasts = [[place.contrast(seeds) for place in places] for seeds in sizes]
     # Where a margin is relative to nothing, it is NaN.

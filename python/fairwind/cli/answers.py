@@ -78,7 +78,12 @@ def is_undecided(results: Results) -> bool:
 
 
 def print_run(
-    results: Results, output: OutputFormat, margin: float | None = None, *, is_wide: bool = False
+    results: Results,
+    output: OutputFormat,
+    margin: float | None = None,
+    reference: str | None = None,
+    *,
+    is_wide: bool = False,
 ) -> None:
     """Print main measures and answer of a run; CSV, which is one table, has no answer."""
     match output:
@@ -86,11 +91,11 @@ def print_run(
             if lines := headlines(results):
                 sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
             runs.print_summary(results, output, is_wide=is_wide)
-            print_answer(results, margin, is_wide=is_wide)
+            print_answer(results, margin, reference, is_wide=is_wide)
         case OutputFormat.CSV:
             runs.print_summary(results, output)
         case OutputFormat.JSON:
-            answer = answer_of(results, margin)
+            answer = answer_of(results, margin, reference)
             summary = tidy_overview(results).to_dicts()
             document = None if answer is None else known_values(asdict(answer))
             print_json({"summary": summary, "answer": document})
@@ -109,9 +114,15 @@ def known_values(value: Any) -> Any:  # noqa: ANN401 - anything that JSON can sa
             return value
 
 
-def print_answer(results: Results, margin: float | None = None, *, is_wide: bool = False) -> None:
+def print_answer(
+    results: Results,
+    margin: float | None = None,
+    reference: str | None = None,
+    *,
+    is_wide: bool = False,
+) -> None:
     """Print what the axes of a run do, in words and as tables; nothing without an axis."""
-    answer = answer_of(results, margin)
+    answer = answer_of(results, margin, reference)
     if answer is None:
         return
     sys.stdout.write("\n" + "".join(map(_wrapped, answer.paragraphs)))

@@ -126,6 +126,13 @@ MarginOfRun = Annotated[
         help="Largest difference that counts as none. Default: the run's.",
     ),
 ]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE|AXIS=VALUE",
+        help="Value of an axis that its others are compared with. Default: its first one.",
+    ),
+]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Run without a question, however much it takes.")
 ]
@@ -295,6 +302,7 @@ def show(
     ] = None,
     wide: Wide = False,
     margin: MarginOfRun = None,
+    reference: Reference = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print the summary and warnings of a finished run."""
@@ -306,7 +314,7 @@ def show(
     if table is not None:
         print_frame(results.table(table), output, is_wide=wide)
         return
-    answers.print_run(results, output, wanted, is_wide=wide)
+    answers.print_run(results, output, wanted, reference, is_wide=wide)
     runs.print_warnings(results)
 
 
@@ -322,6 +330,7 @@ def report(
     ] = None,
     figures: WithFigures = False,
     margin: MarginOfRun = None,
+    reference: Reference = None,
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
     gc.disable()  # looking for garbage takes a tenth of this process' time, imports included
@@ -329,7 +338,7 @@ def report(
     from fairwind.results import open_results
 
     wanted = answers.margin_in(margin)
-    runs.report(open_results(folder), out, wanted, has_figures=figures)
+    runs.report(open_results(folder), out, wanted, reference, has_figures=figures)
 
 
 @app.command()
@@ -341,8 +350,9 @@ def compare(
     *,
     by: Annotated[
         str | None,
-        typer.Option(metavar="AXIS", help="Compare the values of this axis with its first one."),
+        typer.Option(metavar="AXIS", help="Compare the values of this axis with the reference."),
     ] = None,
+    reference: Reference = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -362,7 +372,8 @@ def compare(
     """
     from fairwind.cli import comparisons
 
-    comparisons.run_comparison(first, second, by, measures, conditions or (), junit, output)
+    sides = comparisons.sides_of(first, second, by, reference)
+    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
 
 
 @app.command()

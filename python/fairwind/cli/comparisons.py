@@ -26,22 +26,33 @@ from fairwind.folder.store import storage_errors, write_file
 from fairwind.results import open_results
 
 
+def sides_of(first: Path, second: Path | None, by: str | None, reference: str | None) -> Comparison:
+    """Open what is to be compared.
+
+    Parameters
+    ----------
+    by : str, optional
+        Axis whose values are compared, where there is no second run.
+    reference : str, optional
+        The value of that axis that others are compared with.
+    """
+    if (second is None) == (by is None):
+        raise FairwindError(
+            "a comparison needs two runs, or one run and --by",
+            "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
+        )
+    other = None if second is None else open_results(second)
+    return Comparison(open_results(first), other, by, reference)
+
+
 def run_comparison(
-    first: Path,
-    second: Path | None,
-    by: str | None,
+    sides: Comparison,
     measures: Sequence[str] | None,
     conditions: Sequence[str],
     junit: Path | None,
     output: OutputFormat,
 ) -> None:
     """Print a comparison; exit with a code of its own if a condition fails or is undecided."""
-    if (second is None) == (by is None):
-        raise FairwindError(
-            "a comparison needs two runs, or one run and --by",
-            "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
-        )
-    sides = Comparison(open_results(first), None if second is None else open_results(second), by)
     wanted = conditions_in(conditions, junit)
     rows, judged = sides.contrasts(measures) if measures or not wanted else [], []
     if wanted:

@@ -188,7 +188,14 @@ def _print_verdicts(claims: Sequence[Claim]) -> None:
         sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
 
 
-def report(results: Results, out: Path | None, margin: float | None, *, has_figures: bool) -> None:
+def report(
+    results: Results,
+    out: Path | None,
+    margin: float | None,
+    reference: str | None,
+    *,
+    has_figures: bool,
+) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well.
 
     Parameters
@@ -203,7 +210,9 @@ def report(results: Results, out: Path | None, margin: float | None, *, has_figu
     with unvalidated():
         figures, claims = of_study(results)
     _print_verdicts(claims)
-    _report(results, out, figures, claims, has_figures=has_figures, margin=margin)
+    _report(
+        results, out, figures, claims, has_figures=has_figures, margin=margin, reference=reference
+    )
 
 
 def _report(
@@ -214,13 +223,21 @@ def _report(
     *,
     has_figures: bool,
     margin: float | None = None,
+    reference: str | None = None,
 ) -> None:
     out = out or results.folder
     page = out if out.suffix == ".html" else out / "report.html"
     folder = page.parent / "figures" if has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
         written = write_report(
-            results, figures, claims, watch, page=page, figure_folder=folder, margin=margin
+            results,
+            figures,
+            claims,
+            watch,
+            page=page,
+            figure_folder=folder,
+            margin=margin,
+            reference=reference,
         )
     log(f"page: {written.page}")
     for path in written.figures:

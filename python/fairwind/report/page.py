@@ -44,8 +44,9 @@ def render(
     figures: Sequence[Figure],
     claims: Sequence[Claim],
     margin: float | None = None,
+    reference: str | None = None,
 ) -> str:
-    """Write the page of a run as text; a margin is that of `Results.answer`."""
+    """Write the page of a run as text; margin and reference are those of `Results.answer`."""
     manifest = results.manifest
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -53,7 +54,7 @@ def render(
     environment.filters["number"] = cell_text
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
-    answer = results.answer(margin)
+    answer = results.answer(margin, reference)
     first = [one for one in figures if manifest.is_foreign and one.name.startswith(TRACE)]
     return template.render(
         manifest=manifest,
@@ -143,6 +144,7 @@ def write_report(
     page: Path | None = None,
     figure_folder: Path | None = None,
     margin: float | None = None,
+    reference: str | None = None,
 ) -> Report:
     """Write the page of a run, and its figures as files where a folder is given for them.
 
@@ -158,7 +160,7 @@ def write_report(
         The page's file; ``report.html`` in the run's folder if not given.
     figure_folder : Path, optional
         Folder for every figure as SVG, PNG and PDF; without it no figure is written as a file.
-    margin : float, optional
+    margin, reference : optional
         As in `Results.answer`.
 
     Raises
@@ -180,5 +182,5 @@ def write_report(
     with errors:
         paths = [] if figure_folder is None else save_all(every, figure_folder, watch)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_file(page, render(results, every, claims, margin).encode())
+        write_file(page, render(results, every, claims, margin, reference).encode())
     return Report(page, tuple(paths))

@@ -155,7 +155,7 @@ class AxisEffect:
     axis : str
         Its name, as in the scenario.
     reference : str
-        Its first value, which all others are compared with.
+        The value that all others are compared with.
     paragraphs : tuple of str
         One for each other value, in words.
     effects : tuple of Effect

@@ -88,7 +88,7 @@ class Results:
     remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
     resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
 
-    def answer(self, margin: float | None = None) -> Answer | None:
+    def answer(self, margin: float | None = None, reference: str | None = None) -> Answer | None:
         """Give what the axes of the run do to the main measure of each group, and shares of links.
 
         Parameters
@@ -96,6 +96,9 @@ class Results:
         margin : float, optional
             The largest relative difference that counts as none, above 0 and below 1; that of the
             run's ``--margin`` if not given, else 5 %.
+        reference : str, optional
+            The value of an axis that its others are compared with, or ``AXIS=VALUE``; its first one
+            if not given.
 
         Returns
         -------
@@ -104,7 +107,7 @@ class Results:
             no axis of several values and no greedy groups that share a bottleneck. See
             `docs/guides/comparisons.md`.
         """
-        answer: Answer | None = module_named("answers").answer_of(self, margin)
+        answer: Answer | None = module_named("answers").answer_of(self, margin, reference)
         return answer
 
     def compare(
@@ -113,6 +116,7 @@ class Results:
         *,
         by: str | None = None,
         measures: Sequence[str] | None = None,
+        reference: str | None = None,
     ) -> pl.DataFrame:
         """Compare this run with another one, or the values of one of its axes.
 
@@ -121,11 +125,13 @@ class Results:
         other : Results, optional
             Differences are the other run less this one, cell by cell.
         by : str, optional
-            An axis of this run, whose values are compared with its first one: its name in the
+            An axis of this run, whose values are compared with the reference: its name in the
             scenario, the last part of that, or its column in the tables. Either `other` or `by` is
             given.
         measures : sequence of str, optional
             Numeric columns of the tables of groups, queues or fairness; the main ones if not given.
+        reference : str, optional
+            The value of that axis that the others are compared with; its first one if not given.
 
         Returns
         -------
@@ -139,14 +145,16 @@ class Results:
             ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
             ``samples_b``. Interval and p values are missing where all pairs differ by the same
             amount or ratio, and where one replicate has no spread. Along an axis A is the
-            first value, B the one in the axis's own column, behind those of the other axes.
+            reference, B the one in the axis's own column, behind those of the other axes.
 
         Raises
         ------
         FairwindError
             If the runs have no cell and group in common, or the axis or a measure is not there.
         """
-        frame: pl.DataFrame = module_named("compare").compare(self, other, by=by, measures=measures)
+        frame: pl.DataFrame = module_named("compare").compare(
+            self, other, by=by, measures=measures, reference=reference
+        )
         return frame
 
     def part(self, name: str) -> Results | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,10 @@ class Axis:
     def values(self) -> list[int | str]:
         """All labels as they stand in tables, in the order of the scenario."""
         return [self.value(label) for label in self.labels]
+
+    def led_by(self, label: str) -> Axis:
+        """Give this axis with one of its labels first, as the one that others are compared with."""
+        return replace(self, labels=(label, *(one for one in self.labels if one != label)))
 
 
 @dataclass(frozen=True)
