@@ -87,6 +87,8 @@ class Judgement:
         The axes' values in words; empty without axes.
     evidence : str
         The estimate, its 95 % interval, and the corrected p value of "it is the limit".
+    is_equal : bool
+        Whether all pairs of runs are equal in all rows of all conditions.
     """
 
     condition: Condition
@@ -94,6 +96,7 @@ class Judgement:
     settings: str
     outcome: Outcome
     evidence: str
+    is_equal: bool = False
 
     def __str__(self) -> str:
         """Write the outcome in one line."""
@@ -208,7 +211,7 @@ def judge(
     )
     alpha = look_alpha(looks) if looks else ALPHA
     judged = [
-        _judgement(condition, labels, found, float(p), is_sure=bool(p < alpha))
+        _judgement(condition, labels, found, float(p), alpha)
         for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
     ]
     if all(is_unchanged(found) for _, (_, found) in fitting):
@@ -222,7 +225,7 @@ def judge(
 def _with_reason(judged: Judgement, reason: str | None) -> Judgement:
     """Say that all pairs of runs are equal, and why."""
     why = "" if reason is None else f" {sentence(reason)}"
-    return replace(judged, evidence=f"{judged.evidence}; {UNCHANGED}{why}")
+    return replace(judged, evidence=f"{judged.evidence}; {UNCHANGED}{why}", is_equal=True)
 
 
 def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
@@ -290,7 +293,7 @@ def is_unchanged(found: Contrast) -> bool:
 
 
 def _judgement(
-    condition: Condition, labels: dict[str, object], found: Contrast, p: float, *, is_sure: bool
+    condition: Condition, labels: dict[str, object], found: Contrast, p: float, alpha: float
 ) -> Judgement:
     relative = found.relative(found.test.estimate)
     is_same = is_unchanged(found)
@@ -299,9 +302,9 @@ def _judgement(
         evidence = "no relative difference, since A is zero or unknown"
     else:
         outcome = Outcome.FAILED if condition.is_beyond(relative) else Outcome.PASSED
-        if not (is_sure or (is_same and outcome is Outcome.PASSED)):
+        if not (p < alpha or (is_same and outcome is Outcome.PASSED)):
             outcome = Outcome.UNDECIDED
-        evidence = _evidence(found, relative, p)
+        evidence = _evidence(found, relative, p, alpha)
     settings = [
         f"{name} {value}"
         for name, value in labels.items()
@@ -310,12 +313,14 @@ def _judgement(
     return Judgement(condition, str(labels["measure"]), ", ".join(settings), outcome, evidence)
 
 
-def _evidence(found: Contrast, relative: float, p: float) -> str:
+def _evidence(found: Contrast, relative: float, p: float, alpha: float) -> str:
+    """Write the numbers that an outcome rests on; after several looks, what p is to be below."""
     parts = [f"{percent(relative)} %"]
     if found.test.has_spread:
         low, high = (found.relative(bound) for bound in (found.test.low, found.test.high))
         parts.append(f"95 % interval {percent_interval(low, high)} %")
     if not np.isnan(p):
-        parts.append(f"p of the limit (Holm) {p:.2g}")
+        bound = "" if alpha == ALPHA else f" (sure below {alpha:.2g} after so many looks)"
+        parts.append(f"p of the limit (Holm) {p:.2g}{bound}")
     seeds = min(found.test.samples_a, found.test.samples_b)
     return f"{', '.join(parts)}, {seeds} seed{'' if seeds == 1 else 's'}"

@@ -48,9 +48,7 @@ def context_of(
 ) -> str:
     """Write the values of all axes but one."""
     names = short_names(axes)
-    return ", ".join(
-        f"{names[one.name]} {settings[one.name]}" for one in axes if one != without
-    )
+    return ", ".join(f"{names[one.name]} {settings[one.name]}" for one in axes if one != without)
 
 
 def check_margin(margin: float) -> None:

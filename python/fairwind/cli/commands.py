@@ -108,6 +108,12 @@ JUnit = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the outcomes of conditions as JUnit XML."),
 ]
+FailIfEqual = Annotated[
+    bool,
+    typer.Option(
+        "--fail-if-equal", help="Fail too if all pairs of runs are equal: nothing was tested."
+    ),
+]
 MostSeeds = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64.")
 ]
@@ -181,6 +187,7 @@ def run(
     most_seeds: MostSeeds = None,
     margin: Margin = None,
     conditions: Conditions = None,
+    fail_if_equal: FailIfEqual = False,
     junit: JUnit = None,
 ) -> None:
     """Run a scenario or a named test, all cells and replicates; resume an interrupted run.
@@ -196,7 +203,7 @@ def run(
     from fairwind.cli import answers, comparisons, runs
     from fairwind.execution.execute import RunSettings
 
-    wanted = comparisons.conditions_in(conditions or (), junit)
+    wanted = comparisons.conditions_in(conditions or (), junit, must_differ=fail_if_equal)
     axis = only_axis(plan) if wanted else ""
     growth = answers.growth_of(margin, most_seeds, wanted, is_growing=until_decided)
     place = RunSettings(jobs, out, force, workers=workers)
@@ -209,7 +216,8 @@ def run(
     answers.print_run(results, output, is_wide=wide)
     runs.exit_by_failures(results)
     if wanted:
-        comparisons.exit_by(judge_run(wanted, results, axis), f"{results.folder} by {axis}", junit)
+        judged, name = judge_run(wanted, results, axis), f"{results.folder} by {axis}"
+        comparisons.exit_by(judged, name, junit, must_differ=fail_if_equal)
     elif until_decided and answers.is_undecided(results):
         raise typer.Exit(ExitCode.UNDECIDED)
 
@@ -362,6 +370,7 @@ def compare(
         ),
     ] = None,
     conditions: Conditions = None,
+    fail_if_equal: FailIfEqual = False,
     junit: JUnit = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
@@ -373,7 +382,9 @@ def compare(
     from fairwind.cli import comparisons
 
     sides = comparisons.sides_of(first, second, by, reference)
-    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
+    comparisons.run_comparison(
+        sides, measures, conditions or (), junit, output, must_differ=fail_if_equal
+    )
 
 
 @app.command()

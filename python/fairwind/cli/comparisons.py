@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -51,9 +52,11 @@ def run_comparison(
     conditions: Sequence[str],
     junit: Path | None,
     output: OutputFormat,
+    *,
+    must_differ: bool = False,
 ) -> None:
     """Print a comparison; exit with a code of its own if a condition fails or is undecided."""
-    wanted = conditions_in(conditions, junit)
+    wanted = conditions_in(conditions, junit, must_differ=must_differ)
     rows, judged = sides.contrasts(measures) if measures or not wanted else [], []
     if wanted:
         judged_rows = sides.contrasts(columns_of(wanted, sides.runs))
@@ -68,18 +71,33 @@ def run_comparison(
         sys.stdout.write(aligned(*readable_differences(differences)))
     else:
         print_frame(differences, output)
-    exit_by(judged, sides.name, junit)
+    exit_by(judged, sides.name, junit, must_differ=must_differ)
 
 
-def conditions_in(texts: Sequence[str], junit: Path | None) -> tuple[Condition, ...]:
-    """Read the options ``--fail-if``, without which ``--junit`` means nothing."""
-    if junit is not None and not texts:
-        raise FairwindError("--junit needs a condition", "add --fail-if 'GROUP.MEASURE > PERCENT'")
+def conditions_in(
+    texts: Sequence[str], junit: Path | None, *, must_differ: bool
+) -> tuple[Condition, ...]:
+    """Read the options ``--fail-if``, without which the others of conditions mean nothing."""
+    lonely = "--junit" if junit is not None else "--fail-if-equal" if must_differ else None
+    if lonely is not None and not texts:
+        raise FairwindError(
+            f"{lonely} needs a condition", "add --fail-if 'GROUP.MEASURE > PERCENT'"
+        )
     return tuple(map(parse_condition, texts))
 
 
-def exit_by(judged: Sequence[Judgement], name: str, junit: Path | None) -> None:
-    """Report outcomes, as a file too if one is named, and exit with the code of the worst."""
+def exit_by(
+    judged: Sequence[Judgement], name: str, junit: Path | None, *, must_differ: bool
+) -> None:
+    """Report outcomes, as a file too if one is named, and exit with the code of the worst.
+
+    Parameters
+    ----------
+    must_differ : bool
+        Whether conditions fail where all pairs of runs are equal, so that nothing was tested.
+    """
+    if must_differ:
+        judged = [replace(one, outcome=Outcome.FAILED) if one.is_equal else one for one in judged]
     if junit is not None:
         full = f"{junit} could not be written"
         with storage_errors(junit, full, "free some space", "cannot write", "name another file"):
@@ -90,5 +108,8 @@ def exit_by(judged: Sequence[Judgement], name: str, junit: Path | None) -> None:
     if Outcome.FAILED in outcomes:
         raise typer.Exit(ExitCode.CONDITION_FAILED)
     if Outcome.UNDECIDED in outcomes:
-        log("more seeds decide the rest: raise repeat or --most-seeds, or add --until-decided")
+        log(
+            "more seeds decide the rest: raise repeat (in a new folder; that needs fewer than "
+            "--until-decided, which looks several times), or --most-seeds"
+        )
         raise typer.Exit(ExitCode.UNDECIDED)

@@ -4,7 +4,7 @@ use fairwind_scenario::{Document, json_schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const EXAMPLES: [(&str, &str); 12] = [
+const EXAMPLES: [(&str, &str); 13] = [
     ("thin-against-greedy.toml", include_str!("../../../../examples/thin-against-greedy.toml")),
     ("greedy-alone.toml", include_str!("../../../../examples/greedy-alone.toml")),
     ("parking-lot.toml", include_str!("../../../../examples/parking-lot.toml")),
@@ -19,6 +19,7 @@ const EXAMPLES: [(&str, &str); 12] = [
         include_str!("../../../../examples/satellite-short-upload.toml"),
     ),
     ("satellite-upload.toml", include_str!("../../../../examples/satellite-upload.toml")),
+    ("thin-in-ci.toml", include_str!("../../../../examples/thin-in-ci.toml")),
     ("buffers.toml", include_str!("../../../../examples/buffers.toml")),
 ];
 
