@@ -23,6 +23,7 @@ from fairwind.answers.words import (
 )
 from fairwind.cli.answers import growth_of, known_values, print_answer
 from fairwind.cli.runs import look_in_words
+from fairwind.compare import referred
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
@@ -30,6 +31,7 @@ from fairwind.quantities import percent
 from fairwind.report.page import render
 from fairwind.results import Results
 from fairwind.results.answer import Effect
+from fairwind.scenario.plan import Axis
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
 
@@ -58,6 +60,31 @@ def test_effect_of_an_axis_is_found_with_its_sign(tmp_path):
     assert thin.difference_low < thin.difference < thin.difference_high < 0
     assert thin.mean - thin.mean_reference == pytest.approx(thin.difference)
     assert (thin.unit, thin.scale, thin.seeds, thin.seeds_needed) == ("ms", 1e3, 6, None)
+
+
+def test_reference_is_chosen_afterwards(tmp_path):
+    results = run(variants(names=("TCP", "LT", "mFR")), tmp_path)
+    usual, other = answer_of(results), answer_of(results, reference="LT")
+    assert [one.reference for one in usual.axes + other.axes] == ["TCP", "LT"]
+    assert [one.value for one in of_group(other, "thin")] == ["TCP", "mFR"]
+    there, back = of_group(usual, "thin")[0], of_group(other, "thin")[0]
+    assert (there.mean_reference, there.mean) == (back.mean, back.mean_reference)
+    assert (1 + there.relative) * (1 + back.relative) == pytest.approx(1)
+    assert answer_of(results, reference="variant=LT") == other
+    by = results.compare(by="variant", reference="LT")
+    assert set(by["variant"]) == {"TCP", "mFR"}
+    with pytest.raises(FairwindError, match="no axis has the value 'none'") as error:
+        answer_of(results, reference="none")
+    assert "variant: TCP, LT, mFR" in error.value.hint
+    with pytest.raises(FairwindError, match="of two runs it is the first one"):
+        results.compare(results, reference="LT")
+
+
+def test_ambiguous_reference_is_refused(tmp_path):
+    axes = [Axis(name, f"setting_{name}", ("1", "2")) for name in ("count", "size")]
+    assert referred(axes, "size=2")[1].labels == ("2", "1")
+    with pytest.raises(FairwindError, match="several axes have the value '2'"):
+        referred(axes, "2")
 
 
 def test_each_group_has_the_measure_that_its_application_waits_for(tmp_path):

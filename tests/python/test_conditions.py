@@ -235,6 +235,24 @@ def test_exit_code_tells_the_outcome(folder, conditions, code):
         assert "failed: " in error
 
 
+def test_equal_runs_fail_where_they_must_differ(folder):
+    condition = ("--fail-if", "thin.ack_latency_p50 > +10%", "--junit", "equal.xml")
+    code, _, error = fairwind("compare", "a", "a", *condition, cwd=folder)
+    assert code == 0, error
+    assert "passed: " in error
+    assert "does the change apply?" in error
+    code, _, error = fairwind("compare", "a", "a", *condition, "--fail-if-equal", cwd=folder)
+    assert code == 3
+    assert "failed: " in error
+    suite = ElementTree.parse(folder / "equal.xml").getroot()[0]
+    assert suite.get("tests") == suite.get("failures") == "2"
+    wide = ("--fail-if", "thin.ack_latency_p50 > +1000%", "--fail-if-equal")
+    assert fairwind("compare", "a", "b", *wide, cwd=folder)[0] == 0
+    code, _, error = fairwind("compare", "a", "b", "--fail-if-equal", cwd=folder)
+    assert code == 2
+    assert "--fail-if-equal needs a condition" in error
+
+
 def test_undecided_condition_has_its_own_exit_code(folder):
     settings = ("--set", "repeat=1")
     for name, rtt in (("c", "100 ms"), ("d", "200 ms")):

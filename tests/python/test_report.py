@@ -22,6 +22,7 @@ from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.plots.tails import survivors
 from fairwind.report.drawing import packed_drawing_code
 from fairwind.report.figures import coarser, default_figures
+from fairwind.report.main_figure import main_figure
 from fairwind.report.overlay import MOST_CURVES, MOST_PANELS, chosen_labels, overlaid, overlaid_axes
 from fairwind.report.page import write_report
 from fairwind.report.tables import numeric_columns
@@ -100,6 +101,31 @@ def test_the_page_is_well_formed_and_names_its_parts(page):
 
 def test_the_page_loads_nothing_from_elsewhere(page):
     assert Page(page.read_text(encoding="utf-8")).links == []
+
+
+def test_main_figure_has_the_measures_of_the_answer(tmp_path):
+    names = ("TCP", "LT", "mFR")
+    results = run_plan(plan((1,), names, 3), ScriptedEngine(), RunSettings(2, tmp_path))
+    (figure,) = main_figure(results)
+    times, goodput = figure.chart.to_dict()["vconcat"]
+    assert times["layer"][1]["encoding"]["y"]["axis"]["title"].startswith("time / ")
+    assert goodput["layer"][1]["encoding"]["y"]["axis"]["title"].startswith("goodput / ")
+    values = times["data"]["values"]
+    drawn = {(one["variant"], one["series"]): one["mean"] for one in values}
+    assert {name for name, _ in drawn} == set(names)
+    assert {series for _, series in drawn} == {
+        "thin delivery latency p50",
+        "thin delivery latency p99",
+    }
+    expected = results.groups.filter(group="thin", variant="LT")["delivery_latency_p99_s"].mean()
+    assert drawn["LT", "thin delivery latency p99"] == pytest.approx(1e3 * expected)
+    assert all(one["low"] > 0 for one in values)
+    assert default_figures(results)[0].name == figure.name
+
+
+def test_main_figure_needs_a_single_axis(study_run, tmp_path):
+    alone = run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert [*main_figure(study_run), *main_figure(alone)] == []
 
 
 def test_seeds_are_listed_once_at_the_end(tmp_path):
