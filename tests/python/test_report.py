@@ -28,9 +28,11 @@ from fairwind.report.page import write_report
 from fairwind.report.tables import numeric_columns
 from fairwind.report.warnings import warnings
 from fairwind.results import Results
+from fairwind.scenario import Scenario
 from fairwind.scenario.plan import Axis
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
+from process import SCENARIO
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -104,21 +106,18 @@ def test_the_page_loads_nothing_from_elsewhere(page):
 
 
 def test_main_figure_has_the_measures_of_the_answer(tmp_path):
-    names = ("TCP", "LT", "mFR")
-    results = run_plan(plan((1,), names, 3), ScriptedEngine(), RunSettings(2, tmp_path))
+    results = Scenario("two.toml", SCENARIO).run(jobs=1, out=tmp_path / "run")
     (figure,) = main_figure(results)
-    times, goodput = figure.chart.to_dict()["vconcat"]
-    assert times["layer"][1]["encoding"]["y"]["axis"]["title"].startswith("time / ")
-    assert goodput["layer"][1]["encoding"]["y"]["axis"]["title"].startswith("goodput / ")
-    values = times["data"]["values"]
-    drawn = {(one["variant"], one["series"]): one["mean"] for one in values}
-    assert {name for name, _ in drawn} == set(names)
-    assert {series for _, series in drawn} == {
-        "thin delivery latency p50",
-        "thin delivery latency p99",
-    }
-    expected = results.groups.filter(group="thin", variant="LT")["delivery_latency_p99_s"].mean()
-    assert drawn["LT", "thin delivery latency p99"] == pytest.approx(1e3 * expected)
+    drawing = figure.chart.to_dict()
+    times, goodput = drawing["vconcat"]
+    titles = [one["layer"][1]["encoding"]["y"]["axis"]["title"] for one in (times, goodput)]
+    assert titles == ["time / ms", "goodput / kbit/s"]
+    values = drawing["datasets"][times["data"]["name"]]
+    drawn = {(one["flows_count"], one["series"]): one["mean"] for one in values}
+    series = ("thin delivery latency p50", "thin delivery latency p99")
+    assert set(drawn) == {(count, one) for count in (1, 2) for one in series}
+    expected = results.groups.filter(group="thin", flows_count=2)["delivery_latency_p99_s"].mean()
+    assert drawn[2, series[1]] == pytest.approx(1e3 * expected)
     assert all(one["low"] > 0 for one in values)
     assert default_figures(results)[0].name == figure.name
 
