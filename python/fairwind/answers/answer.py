@@ -25,6 +25,7 @@ from fairwind.answers.words import (
     undecided_in_words,
 )
 from fairwind.folder.looks import read_looks, read_margin, write_margin
+from fairwind.preview.description import runs_in_words
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect, Share
 from fairwind.results.shares import shares_of
@@ -100,7 +101,10 @@ def answer_of(
     if not found:
         lacking = (missing_in_words(missing),) if missing else ()
         paragraphs = (*lacking, *competition)
-        return Answer((), _shares_method(shares, margin), paragraphs, shares) if shares else None
+        if not shares:
+            return None
+        method, where = _shares_method(shares, margin), runs_in_words(results.manifest.plan)
+        return Answer((), method, paragraphs, shares, where)
     same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
     answers = tuple(_axis_effect(axis, names[axis.name], same[axis.name], found) for axis in axes)
@@ -118,7 +122,7 @@ def answer_of(
     method = _method(results, len(found), looks, margin)
     if shares:
         method = f"{method} {_shares_method(shares, margin)}"
-    return Answer(answers, method, paragraphs, shares)
+    return Answer(answers, method, paragraphs, shares, runs_in_words(results.manifest.plan))
 
 
 def margin_of(results: Results, margin: float | None) -> float:

@@ -125,7 +125,7 @@ def print_answer(
     answer = answer_of(results, margin, reference)
     if answer is None:
         return
-    sys.stdout.write("\n" + "".join(map(_wrapped, answer.paragraphs)))
+    sys.stdout.write("\n" + "".join(map(_wrapped, (answer.holds_for, *answer.paragraphs))))
     left_out: list[str] = []
     for axis in answer.axes:
         if not axis.is_without_effect:

@@ -75,9 +75,12 @@ def build(
     ] = False,
 ) -> None:
     """Compile a C source for the simulator and for kernels, and register it for scenarios."""
+    former = {one.name: one.source for one in own_controls()}
     own, warned = build_control(source, name, with_object=not no_object, takes_name=take_name)
     for text in warned:
         sys.stderr.write(f"{text}\n")
+    if former.get(own.name, own.source) != own.source:
+        sys.stderr.write(f"{source} replaces another source that was built as {own.name}\n")
     sys.stderr.write(f'use it in a scenario: congestion = "{own.name}"\n')
     sys.stdout.write(f"{own.folder}\n")
 

@@ -85,6 +85,18 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
     return [line for line in lines if line[1]] + [("runs", grid)]
 
 
+def runs_in_words(plan: Plan) -> str:
+    """Say in one sentence on which paths a plan's runs are, and how long and how many they are."""
+    known = dict(describe(plan, plan.cells, "run"))
+    parts = [
+        known.get("path", ""),
+        f"queue {known['queue']}" if "queue" in known else "",
+        known.get("time", ""),
+        counted(plan.replicates, "seed"),
+    ]
+    return f"{'; '.join(filter(None, parts))}."
+
+
 def _axis(axis: Axis) -> str:
     against = f"; compared with {axis.labels[0]}" if len(axis.labels) > 1 else ""
     return f"{axis.name}: {labels_in_words(axis.labels)}{against}"

@@ -195,12 +195,15 @@ class Answer:
         these links did.
     shares : tuple of Share
         Of greedy groups behind one bottleneck, by cell.
+    holds_for : str
+        Path, queue, time and seeds of the runs, in words.
     """
 
     axes: tuple[AxisEffect, ...]
     method: str
     paragraphs: tuple[str, ...]
     shares: tuple[Share, ...] = ()
+    holds_for: str = ""
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -228,7 +231,7 @@ class Answer:
         ]
         words = (line(paragraph) for paragraph in self.paragraphs)
         effects = table(headers, rows) if rows else ""
-        return block("Answer", *words, effects, line(self.method))
+        return block("Answer", line(self.holds_for), *words, effects, line(self.method))
 
 
 def _cells(effect: Effect) -> list[object]:
