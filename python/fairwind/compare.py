@@ -106,7 +106,8 @@ class Comparison:
     by : str, optional
         That axis: its name in the scenario, the last part of it, or its column in the tables.
     reference : str, optional
-        The value of the axis that others are compared with; its first one if not given.
+        The value of the axis that others are compared with; the scenario's, or else the first one,
+        if not given.
 
     Raises
     ------
@@ -143,7 +144,7 @@ class Comparison:
                 )
             return None
         axis = axis_named(self.a, self.by)
-        return axis if self.reference is None else referred([axis], self.reference)[0]
+        return referred([axis], self.reference)[0]
 
     @property
     def runs(self) -> list[Results]:
@@ -314,15 +315,17 @@ def referred(axes: Sequence[Axis], reference: str | None) -> list[Axis]:
     Parameters
     ----------
     reference : str, optional
-        A value of one axis, or ``AXIS=VALUE``; the first value of every axis if not given.
+        A value of one axis, or ``AXIS=VALUE``; if not given, that of every axis is the one that the
+        scenario names, or else its first value.
 
     Raises
     ------
     FairwindError
         If no axis has this value, or several have.
     """
+    own = [axis.led_by(axis.reference) for axis in axes]
     if reference is None:
-        return list(axes)
+        return own
     found = [(axis, reference) for axis in axes if reference in axis.labels]
     name, _, value = reference.partition("=")
     found = found or [
@@ -338,7 +341,10 @@ def referred(axes: Sequence[Axis], reference: str | None) -> list[Axis]:
             f"write a value, or AXIS=VALUE, of {known}" if axes else "the run has no axis",
         )
     ((chosen, label),) = found
-    return [axis.led_by(label) if axis is chosen else axis for axis in axes]
+    return [
+        axis.led_by(label) if axis is chosen else other
+        for axis, other in zip(axes, own, strict=True)
+    ]
 
 
 def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
 
-from fairwind.answers.conditions import columns_of, judge, parse_condition
+from fairwind.answers.conditions import Outcome, columns_of, judge, parse_condition
 from fairwind.answers.junit import junit_document
 from fairwind.compare import Comparison, axis_named, compare, contrast
 from fairwind.errors import FairwindError
@@ -251,6 +252,31 @@ def test_equal_runs_fail_where_they_must_differ(folder):
     code, _, error = fairwind("compare", "a", "b", "--fail-if-equal", cwd=folder)
     assert code == 2
     assert "--fail-if-equal needs a condition" in error
+
+
+def test_what_is_wrong_stands_in_the_junit_file(folder):
+    condition = ("--fail-if", "nobody.ack_latency_p50 > +10%", "--junit", "wrong.xml")
+    assert fairwind("compare", "a", "b", *condition, cwd=folder)[0] == 2
+    suite = ElementTree.parse(folder / "wrong.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert "nobody" in suite[0][0].get("message")
+    wrong = ("--set", "flows.thin.tcp.nonsense=1", "--out", "wrong")
+    assert fairwind("run", "scenario.toml", *wrong, *condition, cwd=folder)[0] == 2
+    suite = ElementTree.parse(folder / "wrong.xml").getroot()[0]
+    assert "nonsense" in suite[0][0].get("message")
+
+
+def test_undecided_condition_says_how_many_seeds_would_decide():
+    generator = np.random.default_rng(5)
+    ratios = [*(1.07 + 0.1 * generator.standard_normal(8))]
+    (few,) = judge([parse_condition("thin.delivery_latency_p99 > +10%")], [row(ratios)])
+    assert few.outcome is Outcome.UNDECIDED
+    needed = int(re.search(r"about (\d+) would decide", few.evidence)[1])
+    more = [row(ratios * -(-needed // 8))]  # the same estimate and spread
+    (decided,) = judge([parse_condition("thin.delivery_latency_p99 > +10%")], more)
+    assert needed > 8
+    assert decided.outcome is Outcome.PASSED
+    assert "would decide" not in decided.evidence
 
 
 def test_undecided_condition_has_its_own_exit_code(folder):

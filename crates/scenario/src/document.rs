@@ -7,7 +7,7 @@ use crate::input::ScenarioInput;
 use crate::named_file::{self, NamedFile, Recordings};
 use crate::node::{KeyPath, Node, NodeValue};
 use crate::schema::schema;
-use crate::sweep::{Axis, Point, Sweep, is_scenario_path};
+use crate::sweep::{Axis, Point, REFERENCE, Sweep, is_scenario_path};
 use crate::{resolve, rules};
 use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
@@ -72,10 +72,11 @@ impl Document {
             return Ok(());
         }
         if let ("sweep", [_, name @ ..]) = (path.first(), path.steps()) {
-            if self.set_label(name, value)? {
-                return Ok(());
+            if !self.set_label(name, value)? {
+                self.set_axis(&name.join("."), value)?;
             }
-            return self.set_axis(&name.join("."), value);
+            self.forget_reference(name);
+            return Ok(());
         }
         if !is_scenario_path(path.first()) {
             return Err(crate::sweep::unknown_top_level(path.first()));
@@ -141,6 +142,15 @@ impl Document {
             }
         }
         Ok(false)
+    }
+
+    /// Lets the reference go that an axis with other values, set from outside, does not have.
+    fn forget_reference(&mut self, steps: &[String]) {
+        let wrong = |error: &ScenarioError| error.key == "sweep.reference";
+        let is_asked = steps.first().is_some_and(|first| first == REFERENCE);
+        if !is_asked && Sweep::read(self.sweep.as_ref()).errors.iter().any(wrong) {
+            self.sweep_entry_removed(REFERENCE);
+        }
     }
 
     /// Takes an axis out of the sweep, whether its path was written with quotes or without.

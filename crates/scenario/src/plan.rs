@@ -34,6 +34,9 @@ pub struct PlanAxis {
     pub name: String,
     /// Its values in order.
     pub labels: Vec<String>,
+    /// The one that the others are compared with, where it is not the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 /// One point of the grid, ready to be run.
@@ -85,7 +88,11 @@ impl Document {
     fn plan_of(&self, axes: &[Axis], cells: Vec<Cell>, warnings: Vec<String>) -> Plan {
         let text = |key| self.root.get(key).and_then(|node| node.as_text()).unwrap_or_default();
         let labels = |axis: &Axis| axis.choices.iter().map(|c| c.label.clone()).collect();
-        let described = |axis: &Axis| PlanAxis { name: axis.name.clone(), labels: labels(axis) };
+        let described = |axis: &Axis| PlanAxis {
+            name: axis.name.clone(),
+            labels: labels(axis),
+            reference: axis.reference.clone(),
+        };
         Plan {
             name: text("name").to_owned(),
             description: text("description").to_owned(),

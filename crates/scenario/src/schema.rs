@@ -21,7 +21,8 @@ pub(crate) fn schema() -> &'static Value {
         schema["properties"]["sweep"] = sweep_schema();
         // `repeat` may stand in both places; one definition serves them.
         let repeat = schema["properties"]["repeat"].clone();
-        schema["properties"]["sweep"]["properties"] = json!({ "repeat": repeat });
+        schema["properties"]["sweep"]["properties"] =
+            json!({ "repeat": repeat, "reference": reference_schema() });
         schema
     })
 }
@@ -30,6 +31,15 @@ pub(crate) fn schema() -> &'static Value {
 pub(crate) fn top_level_keys() -> impl Iterator<Item = &'static str> {
     let properties = schema()["properties"].as_object().expect("a scenario is a table");
     properties.keys().map(String::as_str).filter(|key| *key != "sweep")
+}
+
+fn reference_schema() -> Value {
+    let label = json!({ "type": ["string", "number", "boolean"] });
+    json!({
+        "description": "The value of an axis that its others are compared with, as `LABEL` or \
+            `AXIS=LABEL`; a list for several axes. The first value of each axis by default.",
+        "anyOf": [label, { "type": "array", "items": label }],
+    })
 }
 
 fn sweep_schema() -> Value {

@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 /// More points than anybody runs: a slip in a list.
 pub(crate) const MOST_POINTS: usize = 10_000;
 
+/// The key of the label that others are compared with.
+pub(crate) const REFERENCE: &str = "reference";
+
 /// A point of the grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
@@ -27,6 +30,8 @@ pub(crate) struct Axis {
     pub(crate) name: String,
     /// Its values in order, one or more.
     pub(crate) choices: Vec<Choice>,
+    /// The label that others are compared with, where the file names one.
+    pub(crate) reference: Option<String>,
 }
 
 /// One value of an axis.
@@ -56,6 +61,8 @@ pub(crate) struct Sweep {
     pub(crate) axes: Vec<Axis>,
     /// `repeat`, where it stands in the sweep.
     pub(crate) repeat: Option<Node>,
+    /// `reference`: a label of an axis, or a list of them.
+    reference: Option<Node>,
     /// The error.
     pub(crate) errors: Vec<ScenarioError>,
 }
@@ -70,6 +77,7 @@ impl Sweep {
                 for (key, node) in entries {
                     sweep.entry(key, node);
                 }
+                sweep.name_references();
                 sweep.check_names();
                 sweep.check_size();
             }
@@ -86,6 +94,10 @@ impl Sweep {
     fn entry(&mut self, name: &str, node: &Node) {
         if name == "repeat" {
             self.repeat = Some(node.clone());
+            return;
+        }
+        if name == REFERENCE {
+            self.reference = Some(node.clone());
             return;
         }
         let is_path = is_scenario_path(name);
@@ -169,7 +181,46 @@ impl Sweep {
             self.report(&sweep_key(name), node, rule, None);
             return;
         }
-        self.axes.push(Axis { name: name.to_owned(), choices });
+        self.axes.push(Axis { name: name.to_owned(), choices, reference: None });
+    }
+
+    /// Gives each label that is named as a reference to the axis that has it.
+    fn name_references(&mut self) {
+        let Some(node) = self.reference.take() else { return };
+        let labels = match &node.value {
+            NodeValue::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(&node),
+        };
+        for label in labels {
+            let text = label.as_text().map_or_else(|| label.to_string(), str::to_owned);
+            if let Err(rule) = self.name_reference(&text) {
+                let hint = "write a label, AXIS=LABEL, or a list with one for each of several axes";
+                self.report("sweep.reference", label, rule, Some(hint));
+            }
+        }
+    }
+
+    fn name_reference(&mut self, text: &str) -> Result<(), String> {
+        let has = |axis: &&mut Axis, label: &str| axis.choices.iter().any(|c| c.label == label);
+        let mut found: Vec<(&mut Axis, &str)> =
+            self.axes.iter_mut().filter(|axis| has(axis, text)).map(|axis| (axis, text)).collect();
+        if found.is_empty()
+            && let Some((name, label)) = text.split_once('=')
+        {
+            let (name, label) = (name.trim(), label.trim());
+            found = self
+                .axes
+                .iter_mut()
+                .filter(|axis| axis.name == name && has(axis, label))
+                .map(|axis| (axis, label))
+                .collect();
+        }
+        match found.as_mut_slice() {
+            [(axis, label)] => axis.reference = Some((*label).to_owned()),
+            [] => return Err("no axis has this label".into()),
+            _ => return Err("several axes have this label".into()),
+        }
+        Ok(())
     }
 
     fn check_names(&mut self) {

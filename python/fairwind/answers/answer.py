@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from fairwind.answers.competition import losses_in_words, queues_in_words
 from fairwind.answers.effects import (
     MARGIN,
     check_margin,
@@ -14,7 +15,6 @@ from fairwind.answers.effects import (
     missing_effects,
     varied_axes,
 )
-from fairwind.answers.queues import queues_in_words
 from fairwind.answers.reasons import reason_without_effect
 from fairwind.answers.words import (
     missing_in_words,
@@ -96,6 +96,7 @@ def answer_of(
     competition = (
         *shares_in_words(shares),
         *queues_in_words(results, (share.link for share in shares), contexts),
+        *losses_in_words(results, _sharers(shares), contexts),
     )
     missing = missing_effects(results, axes) if axes else []
     if not found:
@@ -123,6 +124,11 @@ def answer_of(
     if shares:
         method = f"{method} {_shares_method(shares, margin)}"
     return Answer(answers, method, paragraphs, shares, runs_in_words(results.manifest.plan))
+
+
+def _sharers(shares: Sequence[Share]) -> list[str]:
+    """Give the groups that share a link with others, in order of appearance."""
+    return list(dict.fromkeys(name for share in shares for name in (share.name, *share.others)))
 
 
 def margin_of(results: Results, margin: float | None) -> float:

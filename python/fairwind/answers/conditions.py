@@ -15,10 +15,12 @@ sign test.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from statistics import NormalDist
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from fairwind.answers.reasons import reason_without_effect
 from fairwind.answers.words import sentence
 from fairwind.compare import Comparison, Contrast, Labelled
 from fairwind.errors import FairwindError
-from fairwind.quantities import percent, percent_interval
+from fairwind.quantities import counted, percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
 from fairwind.scenario.plan import Plan
@@ -34,6 +36,9 @@ from fairwind.statistics import holm
 from fairwind.statistics.decisions import ALPHA, has_spread, look_alpha, p_value
 
 GRAMMAR = "write GROUP.MEASURE > PERCENT or <, as 'thin.delivery_latency_p99 > +10%'"
+
+TELLS_LITTLE = 0.9
+"""With a larger p value the estimate is so near to the limit that no number of seeds is known."""
 
 FORM = re.compile(r"\s*(.+)\.(\w+)\s*([<>])\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*%\s*")
 
@@ -323,4 +328,19 @@ def _evidence(found: Contrast, relative: float, p: float, alpha: float) -> str:
         bound = "" if alpha == ALPHA else f" (sure below {alpha:.2g} after so many looks)"
         parts.append(f"p of the limit (Holm) {p:.2g}{bound}")
     seeds = min(found.test.samples_a, found.test.samples_b)
-    return f"{', '.join(parts)}, {seeds} seed{'' if seeds == 1 else 's'}"
+    parts.append(counted(seeds, "seed"))
+    if (needed := _seeds_needed(seeds, p, alpha)) is not None:
+        parts.append(f"about {needed} would decide")
+    return ", ".join(parts)
+
+
+def _seeds_needed(seeds: int, p: float, alpha: float) -> int | None:
+    """Estimate how many seeds make p as small as alpha, if the estimate stays what it is.
+
+    The distance from the limit, in standard errors, grows with the root of their number. None where
+    p is small enough, or says too little.
+    """
+    if not alpha <= p < TELLS_LITTLE or seeds < 2:
+        return None
+    wanted, found = (NormalDist().inv_cdf(1 - one / 2) for one in (alpha, p))
+    return math.ceil(seeds * (wanted / found) ** 2)

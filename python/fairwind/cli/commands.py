@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +38,7 @@ from fairwind.cli.tune import tune
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
+from fairwind.errors import FairwindError
 from fairwind.execution.address import LOCAL
 from fairwind.machine import leftovers
 
@@ -168,7 +171,25 @@ def fairwind(
     """Accept the options before the command."""
 
 
+def _told_in_junit(command: Callable[..., None]) -> Callable[..., None]:
+    """Write an error of a command into its JUnit file, too."""
+
+    @wraps(command)
+    def told(**options: Any) -> None:  # noqa: ANN401 - the options of any command
+        try:
+            command(**options)
+        except FairwindError as error:
+            if (junit := options["junit"]) is not None:
+                from fairwind.cli.comparisons import write_error
+
+                write_error(junit, error)
+            raise
+
+    return told
+
+
 @app.command()
+@_told_in_junit
 def run(
     scenario: ScenarioArgument,
     *,
@@ -350,6 +371,7 @@ def report(
 
 
 @app.command()
+@_told_in_junit
 def compare(
     first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of the reference run.")],
     second: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from fairwind.answers.conditions import (
     reasons_of,
     rows_for,
 )
-from fairwind.answers.junit import junit_document
+from fairwind.answers.junit import JUnitCase, document_of_cases, junit_document
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
 from fairwind.compare import Comparison, frame_of, readable_differences
 from fairwind.errors import FairwindError
@@ -72,6 +73,13 @@ def run_comparison(
     else:
         print_frame(differences, output)
     exit_by(judged, sides.name, junit, must_differ=must_differ)
+
+
+def write_error(junit: Path, error: FairwindError) -> None:
+    """Write what is wrong as the only case of the JUnit file, so that a job always has one."""
+    case = JUnitCase("fairwind", "conditions", "error", "error", str(error), str(error))
+    with suppress(OSError):  # the error itself is the one to be told
+        write_file(junit, document_of_cases("conditions", [case], ["error"]))
 
 
 def conditions_in(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import polars as pl
 
 from fairwind.plots.theme import (
     CHARACTER,
+    FEW_TIMES,
     broken_labels,
     fields,
     group_series,
@@ -48,8 +50,9 @@ def stacked_by_setting(
 ) -> alt.TopLevelMixin:
     """Draw panels one below the other against one axis of the grid.
 
-    A series has a line of its own dash and shape, in the colour of its group. A panel's axis is one
-    of orders of magnitude where its values are far apart.
+    A series has a shape of its own, in the colour of its group, and a line through settings that
+    are quantities and stand beside each other. A panel's axis begins at zero, or is one of orders
+    of magnitude where values are far apart.
 
     Parameters
     ----------
@@ -70,8 +73,9 @@ def _panel(
     panel: Panel, series: pl.DataFrame, setting: str, order: list[Any], below: str | None
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw one panel; the settings are named below the last one only."""
-    frame = _above_zero(panel.frame)
-    scale, axis = quantity_axis(pl.concat(frame[name] for name in ("mean", "low", "high")))
+    stretch = pl.col(setting).replace_strict(_stretches(order), return_dtype=pl.Int64)
+    frame = _above_zero(panel.frame).with_columns(stretch.alias("stretch"))
+    scale, axis = _axis(pl.concat(frame[name] for name in ("mean", "low", "high")))
     axis.title = panel.title
     labels = alt.Axis(labels=False, ticks=False)
     if below:
@@ -81,7 +85,7 @@ def _panel(
         x=alt.X(f"{setting}:O", sort=order, title=below, axis=labels), color=colour
     )
     mean = alt.Y("mean:Q", scale=scale, axis=axis)
-    line = base.mark_line(strokeWidth=1.5).encode(y=mean, strokeDash=dash)
+    line = base.mark_line(strokeWidth=1.5).encode(y=mean, strokeDash=dash, detail="stretch:N")
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=mean,
         shape=shape,
@@ -93,6 +97,25 @@ def _panel(
         layers.insert(0, base.mark_rule(strokeWidth=2, clip=True).encode(**ends))
     width = max(LEAST_WIDTH, len(order) * (LABEL + 1) * CHARACTER)
     return alt.layer(*layers).properties(width=width, height=HEIGHT)
+
+
+def _axis(values: pl.Series) -> tuple[alt.Scale, alt.Axis]:
+    """Begin at zero, so that small differences look small, unless values are far apart."""
+    above = values.filter(values > 0).cast(pl.Float64).to_list()
+    if not above or max(above) < FEW_TIMES * min(above):
+        return alt.Scale(zero=True), alt.Axis(format=",~r")
+    return quantity_axis(values)
+
+
+def _stretches(order: Sequence[Any]) -> dict[Any, int]:
+    """Give the number of each setting's stretch, in which quantities stand beside each other."""
+    is_quantity = [re.match(r"[-\d.]", str(value)) is not None for value in order]
+    found: dict[Any, int] = {}
+    number = 0
+    for value, before, here in zip(order, [False, *is_quantity], is_quantity, strict=False):
+        number += not (before and here)
+        found[value] = number
+    return found
 
 
 def _above_zero(frame: pl.DataFrame) -> pl.DataFrame:

@@ -98,7 +98,7 @@ def runs_in_words(plan: Plan) -> str:
 
 
 def _axis(axis: Axis) -> str:
-    against = f"; compared with {axis.labels[0]}" if len(axis.labels) > 1 else ""
+    against = f"; compared with {axis.reference}" if len(axis.labels) > 1 else ""
     return f"{axis.name}: {labels_in_words(axis.labels)}{against}"
 
 

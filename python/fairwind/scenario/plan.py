@@ -28,11 +28,19 @@ class Axis:
         The name of this axis's column in the tables.
     labels : tuple of str
         The settings along it, in the order of the scenario.
+    named_reference : str, optional
+        The label that others are compared with, where the scenario names one.
     """
 
     name: str
     column: str
     labels: tuple[str, ...]
+    named_reference: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """The label that the others are compared with, the first one unless it is named."""
+        return self.named_reference or self.labels[0]
 
     def value(self, label: str) -> int | str:
         """Give a label as it stands in tables: a number if all labels are whole numbers."""
@@ -119,7 +127,7 @@ class Plan:
             description=document.get("description") or "",
             seeds=tuple(document["seeds"]),
             axes=tuple(
-                Axis(axis["name"], column, tuple(axis["labels"]))
+                Axis(axis["name"], column, tuple(axis["labels"]), axis.get("reference"))
                 for axis, column in zip(document["axes"], columns, strict=True)
             ),
             cells=tuple(

@@ -30,6 +30,40 @@ fn last_axis_varies_fastest() {
 }
 
 #[test]
+fn reference_is_a_label_of_one_axis() {
+    let axes = "\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"flows.*.count\" = [2, 1]\n";
+    let references = |reference: &str| -> Vec<Option<String>> {
+        let plan = plan(&swept(&format!("reference = {reference}\n{axes}")));
+        plan.axes.into_iter().map(|axis| axis.reference).collect()
+    };
+    let (long, one) = (Some("20 ms".to_owned()), Some("1".to_owned()));
+    assert_eq!(references("\"20 ms\""), [long.clone(), None]);
+    assert_eq!(references("1"), [None, one.clone()]);
+    assert_eq!(references("[\"20 ms\", 1]"), [long.clone(), one.clone()]);
+    assert_eq!(references("\"flows.*.count = 1\""), [None, one]);
+    assert_eq!(
+        plan(&swept(axes)).axes.iter().filter_map(|axis| axis.reference.as_ref()).count(),
+        0
+    );
+    let wrong = |text: &str| document(&swept(text)).plan().unwrap_err().to_string();
+    assert!(wrong(&format!("reference = \"30 ms\"\n{axes}")).contains("no axis has this label"));
+    let alike = "\"flows.thin.count\" = [2, 1]\n\"flows.greedy.count\" = [2, 1]\n";
+    assert!(wrong(&format!("reference = 1\n{alike}")).contains("several axes have this label"));
+}
+
+#[test]
+fn axis_set_from_outside_lets_its_reference_go() {
+    let axes = "reference = \"20 ms\"\n\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n";
+    let reference = |setting: &str| {
+        let mut document = document(&swept(axes));
+        document.set("sweep.path.rtt", setting).unwrap();
+        document.plan().unwrap().axes[0].reference.clone()
+    };
+    assert_eq!(reference("[\"20 ms\", \"30 ms\"]").as_deref(), Some("20 ms"));
+    assert_eq!(reference("[\"30 ms\", \"40 ms\"]"), None);
+}
+
+#[test]
 fn star_sets_all_name_sets_one() {
     let counts = |sweep: &str| {
         let plan = plan(&swept(sweep));
