@@ -83,6 +83,10 @@ def test_reference_is_chosen_afterwards(tmp_path):
 def test_ambiguous_reference_is_refused(tmp_path):
     axes = [Axis(name, f"setting_{name}", ("1", "2")) for name in ("count", "size")]
     assert referred(axes, "size=2")[1].labels == ("2", "1")
+    named = replace(axes[0], named_reference="2")
+    assert (named.reference, axes[1].reference) == ("2", "1")
+    assert [one.labels for one in referred([named, axes[1]], None)] == [("2", "1"), ("1", "2")]
+    assert referred([named], "1")[0].labels == ("1", "2")
     with pytest.raises(FairwindError, match="several axes have the value '2'"):
         referred(axes, "2")
 

@@ -82,7 +82,7 @@ def test_index_of_fairness_is_that_of_all_flows(two):
 
 def test_run_without_an_axis_answers_with_shares_alone(two, capsys):
     answer = two.answer()
-    assert (answer.axes, len(answer.paragraphs)) == ((), 2)
+    assert (answer.axes, len(answer.paragraphs)) == ((), 4)
     assert answer.paragraphs[0].startswith("Share of link bottleneck: mine ")
     assert " beside cubic, " in answer.paragraphs[0]
     assert "an equal share of 75 %; Jain" in answer.paragraphs[0]
@@ -97,11 +97,23 @@ def test_run_without_an_axis_answers_with_shares_alone(two, capsys):
 def test_answer_says_what_the_queue_of_the_shared_link_did(two):
     queue = two.queues.filter(queue="bottleneck")
     wait_ms, drops = 1e3 * queue["sojourn_mean_s"].mean(), queue["drops_packets"].mean()
-    *_, words = two.answer().paragraphs
+    words = two.answer().paragraphs[1]
     found = re.fullmatch(r"Queue of link bottleneck, mean wait: (\S+) ms and (\S+) drops\.", words)
     assert found is not None, words
     assert float(found[1]) == pytest.approx(wait_ms, rel=0.01)
     assert float(found[2]) == pytest.approx(drops, rel=0.01)
+
+
+def test_answer_says_what_those_who_share_a_link_lost(two):
+    for name, words in zip(("mine", "cubic"), two.answer().paragraphs[2:], strict=True):
+        group = two.groups.filter(group=name)
+        loss, latency = group["packet_loss_ratio"].mean(), group["ack_latency_p99_s"].mean()
+        found = re.fullmatch(
+            rf"Packet loss and ACK latency p99 of {name}: (\S+) % and (\S+) ms\.", words
+        )
+        assert found is not None, words
+        assert float(found[1]) == pytest.approx(100 * loss, rel=0.01)
+        assert float(found[2]) == pytest.approx(1e3 * latency, rel=0.01)
 
 
 def test_shares_are_part_of_the_json_answer(two):
