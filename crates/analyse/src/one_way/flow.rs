@@ -51,12 +51,12 @@ impl OneWayFlow {
         self.had_payload || self.counts.data_packets_sent + self.counts.data_packets_received > 0
     }
 
-    /// Discards the counts.
+    /// Discards the counts. The smallest delays so far stay known.
     pub(super) fn reset_counts(&mut self, spill: &mut Spill) {
         self.had_payload = self.has_payload();
         self.counts = OneWayCounts::default();
         self.first = FirstArrivals::default();
-        std::mem::take(&mut self.log).discard(spill);
+        self.log.keep_minima(spill);
     }
 
     /// Packets that are remembered.

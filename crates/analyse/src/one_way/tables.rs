@@ -356,7 +356,7 @@ table_columns! {
     "mean_s", "s", with(|row| row.1.absolute_s(row.1.absolute.mean_s())), "Mean delay.";
     "p*_s", "s", = with_percentiles("", "_s", shown, percentiles, |row, place| row.1.absolute_s(row.1.absolute.percentile_s(place))), "Percentile of the delay, by bytes.";
     "max_s", "s", with(|row| row.1.absolute_s(row.1.absolute.maximum_s())), "Largest delay.";
-    "variation_mean_s", "s", = with_times("variation_", shown, percentiles, |row| &row.1.variation), "Mean of the delay beyond the smallest network delay of the same flow, corrected for clock drift. It shows queueing, and in the other layers retransmissions and gaps.";
+    "variation_mean_s", "s", = with_times("variation_", shown, percentiles, |row| &row.1.variation), "Mean of the delay beyond the smallest network delay of the same flow, corrected for clock drift. It shows queueing, and in the other layers retransmissions and gaps. If a part of a capture counts (`--from`, `--connection-from`), the smallest delay is still that of all packets from the flow's first one to the end of the part, so that a queue which stands in the whole part is seen; packets after the part (`--to`) are not looked at.";
     "variation_p*_s", "s", _, "Percentile of the delay beyond the smallest, by bytes; accurate to a slot of the histogram (0.8 %).";
     "variation_max_s", "s", _, "Largest delay beyond the smallest.";
 }
@@ -365,7 +365,7 @@ table_columns! {
     DELAY_HISTOGRAM: with_slots['a](SlotRow<'a>);
     "group", "text", with(|row| row.0.to_owned()), "Name of the group.";
     "layer", "text", with(|row| row.1.to_owned()), "As in the table `delays`.";
-    "kind", "text", with(|row| row.2.to_owned()), "`absolute`: the delay. `variation`: the delay beyond the smallest network delay of each flow.";
+    "kind", "text", with(|row| row.2.to_owned()), "`absolute`: the delay. `variation`: the delay beyond the smallest network delay of each flow, as in the table `delays`.";
     "lower_s", "s", with(|row| seconds(row.3.lower)), "Smallest delay that falls into the slot.";
     "upper_s", "s", with(|row| seconds(row.3.upper)), "Smallest delay above the slot.";
     "payload_bytes", "B", with(|row| row.3.count), "Bytes with such a delay.";
@@ -377,7 +377,7 @@ table_columns! {
     "start_s", "s", with(|row| row.0.saturating_mul(row.1).as_secs_f64()), "Beginning of the window in which the packets left. Windows without packets have no rows. Beyond 1 048 576 windows the last ones are left out, and a warning says so.";
     "group", "text", with(|row| row.2.to_owned()), "Name of the group.";
     "ranges", "ranges", with(|row| row.3.count()), "Ranges with payload that left in the window and arrived.";
-    "min_s", "s", with(|row| row.3.minimum().map(seconds)), "Smallest network delay beyond the smallest of the flow: the standing queue.";
+    "min_s", "s", with(|row| row.3.minimum().map(seconds)), "Smallest network delay beyond the smallest of the flow, which is that of `variation_mean_s` in the table `delays`: the standing queue.";
     "mean_s", "s", with(|row| row.3.mean().map(|nanos| nanos / 1e9)), "Mean, over ranges, of the network delay beyond the smallest of the flow.";
     "p99_s", "s", with(|row| row.3.percentile(99.0).map(seconds)), "99th percentile of this delay.";
     "max_s", "s", with(|row| row.3.maximum().map(seconds)), "Largest such delay.";
