@@ -326,7 +326,7 @@ table_columns! {
     SCOPE: with_scope['a, Rest]((RowKey<'a>, Rest));
     "scope", "text", with_text(|row, text| text.push_str(row.0.scope)), "Scope of the row: `group` or `flow`.";
     "name", "text", with_text(|row, text| text.push_str(row.0.name)), "Name of the group or the flow.";
-    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the connection's group, as in the table `connections`; both flows of the connection belong to it.";
+    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the flow's group, as in the table `flows`; that of its connection if the flow has no payload.";
     "flow", "number", with(|row| row.0.flow), "Number of the flow, as in the table `flows`; missing for a group.";
 }
 
@@ -388,7 +388,7 @@ table_columns! {
     "interval_s", "s", with(|row| row.length.as_secs_f64()), "Length of the window.";
     "start_s", "s", with(|row| row.length.saturating_mul(row.number).as_secs_f64()), "Beginning of the window in which the packets left, whenever their loss became known. Windows without packets have rows, except in long silence (at most 131 072 rows, and 4096 for each window with packets). Beyond 1 048 576 windows with packets the last ones are left out, and a warning says so.";
     "group", "text", with(|row| row.group.name.clone()), "Name of the group.";
-    "packets_sent", "packets", with(|row| row.window.packets_sent), "Packets that left in the window, in both directions of the group's connections.";
+    "packets_sent", "packets", with(|row| row.window.packets_sent), "Packets that left in the window. Each direction of a connection counts in the group of its data; one without payload in the group of the connection.";
     "packets_lost", "packets", with(|row| row.window.packets_lost), "Of these, the ones that did not arrive at all.";
     "ranges_sent", "ranges", with(|row| row.window.ranges_sent), "Ranges that left in the window, with a known fate.";
     "ranges_lost", "ranges", with(|row| row.window.ranges_lost), "Of these, the ones lost.";
