@@ -16,7 +16,6 @@ from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 
-
 RELATIVE = "B / A - 1"
 ABSOLUTE = "B / A - 1, or B - A"
 
