@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from fairwind.errors import FairwindError
 from fairwind.folder.looks import read_looks
 from fairwind.folder.manifest import Manifest
-from fairwind.quantities import counted, percent, percent_interval, significant
+from fairwind.quantities import counted
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.results.summary import header_of, is_known, scaled_units
+from fairwind.results.summary import FAIRNESS, is_known
 from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
@@ -151,6 +151,16 @@ class Comparison:
         """The runs that are compared."""
         return [self.a] if self.b is None else [self.a, self.b]
 
+    @cached_property
+    def are_captures(self) -> bool:
+        """Whether both sides are one analysis each of somebody's captures.
+
+        Neither a test nor the fairness among what happened to be captured means anything there.
+        """
+        return self.b is not None and all(
+            one.manifest.is_foreign and one.manifest.plan.replicates == 1 for one in self.runs
+        )
+
     @property
     def looks(self) -> int:
         """How often the runs were looked at while seeds were added."""
@@ -221,7 +231,7 @@ class Comparison:
         FairwindError
             If both sides have no cell and group in common, or lack a measure.
         """
-        all_tables = self.tables()
+        all_tables = self.tables(SUBJECTS if measures else self._subjects)
         if measures:
             _refuse_unknown(measures, all_tables)
         found = [
@@ -239,6 +249,11 @@ class Comparison:
         if not found:
             raise self._nothing_in_common()
         return found
+
+    @property
+    def _subjects(self) -> Sequence[Subject]:
+        """What is compared unless measures are named."""
+        return [one for one in SUBJECTS if not (self.are_captures and one is FAIRNESS)]
 
     def _nothing_in_common(self) -> FairwindError:
         if self.axis is None:
@@ -259,14 +274,16 @@ class Comparison:
             first, *others = self.axis.labels
             values = f"A: {self.axis.name} = {first}; B: {', '.join(others)}"
             return [*made_by, values, self._method, METHOD_IN_WORDS]
-        sides = [f"A: {made_by[0]}", f"B: {made_by[1]}", self._method, METHOD_IN_WORDS]
+        sides = [f"A: {made_by[0]}", f"B: {made_by[1]}"]
+        if not self.are_captures:
+            sides += [self._method, METHOD_IN_WORDS]
         return [*sides, *_settings(*(one.manifest for one in self.runs)), *self._left_out()]
 
     def _left_out(self) -> list[str]:
         """Name the main measures that one run does not have, as a capture of one side."""
         names = [
             name
-            for one in self.tables()
+            for one in self.tables(self._subjects)
             for name in one.subject.measures
             if is_known(one.a, name) != is_known(one.b, name)
         ]
@@ -492,72 +509,6 @@ def _samples(
 
 def _numbers(frame: pl.DataFrame, measure: str) -> Floats:
     return frame[measure].cast(pl.Float64).fill_nan(None).drop_nulls().to_numpy()
-
-
-def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
-    """Give headers and rows of a table of differences.
-
-    Parameters
-    ----------
-    differences : DataFrame
-        As `fairwind.compare` gives it.
-    """
-    place = differences.columns.index("table")
-    axes = differences.columns[:place]
-    headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
-    units = scaled_units(
-        (row["measure"], row[mean])
-        for row in differences.iter_rows(named=True)
-        for mean in ("mean_a", "mean_b")
-    )
-    rows: list[list[object]] = [
-        [
-            *(row[axis] for axis in axes),
-            row["name"],
-            header_of(row["measure"], unit),
-            _scaled(row["mean_a"], scale),
-            _scaled(row["mean_b"], scale),
-            None if row["relative_ratio"] is None else f"{percent(row['relative_ratio'])} %",
-            _interval(row, unit, scale),
-            _p_value(row["p_value"]),
-            _p_value(row["holm_p_value"]),
-        ]
-        for row in differences.iter_rows(named=True)
-        for unit, scale in [units[row["measure"]]]
-    ]
-    return _without_empty_uncertainty(headers, rows)
-
-
-UNCERTAINTY = ("95 % interval", "p", "p (Holm)")
-
-
-def _without_empty_uncertainty(
-    headers: list[str], rows: list[list[object]]
-) -> tuple[list[str], list[list[object]]]:
-    """Leave out columns of intervals and p values that are empty, as with a single run per side."""
-    kept = [
-        place
-        for place, header in enumerate(headers)
-        if header not in UNCERTAINTY or any(row[place] is not None for row in rows)
-    ]
-    return [headers[place] for place in kept], [[row[place] for place in kept] for row in rows]
-
-
-def _interval(row: dict[str, Any], unit: str, scale: float) -> str | None:
-    """Write the interval in per cent, or in the measure's unit where A is zero."""
-    if row["relative_ratio"] is not None or row["low"] is None:
-        found = percent_interval(row["relative_low_ratio"], row["relative_high_ratio"])
-        return f"{found} %" if found else None
-    low, high = (significant(row[name] * scale) for name in ("low", "high"))
-    return f"[{low}, {high}] {unit}".rstrip()
-
-
-def _p_value(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2g}"
-
-
-def _scaled(value: float | None, scale: float) -> str | None:
-    return None if value is None else significant(value * scale)
 
 
 MOST_SETTINGS = 8

@@ -9,11 +9,15 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from fairwind.compare import Comparison, _columns, compare, contrast, readable_differences
+from fairwind.cli.differences import readable_differences
+from fairwind.compare import Comparison, _columns, compare, contrast
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
+
+RELATIVE = "B / A - 1"
+ABSOLUTE = "B / A - 1, or B - A"
 
 
 def run(grid, folder):
@@ -102,8 +106,30 @@ def test_an_interval_from_zero_has_the_unit():
     row = _columns(contrast(*frames, "x_s", is_paired=True)) | {"holm_p_value": None}
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": "x_s", **row}])
     _, (cells,) = readable_differences(differences.with_columns(pl.col(pl.Float64).fill_nan(None)))
-    assert cells[4] is None
+    assert cells[4] == "+2 s"
     assert cells[5].endswith("] s")
+
+
+@pytest.mark.parametrize(
+    ("measure", "a", "b", "change", "header"),
+    [
+        ("x_s", 0.0, 0.5, "+500 ms", ABSOLUTE),
+        ("x_s", 1e-6, 0.08, "+80 ms", ABSOLUTE),
+        ("x_s", 0.001, 0.08, "+7900 %", RELATIVE),
+        ("x_s", 0.08, 1e-6, "-100 %", RELATIVE),
+        ("x_s", 0.0, 0.0, None, RELATIVE),
+        ("packet_loss_ratio", 0.0, 0.015, "+1.5 points", ABSOLUTE),
+        ("jain_index", 0.0, 0.5, "+0.5", ABSOLUTE),
+    ],
+)
+def test_a_baseline_near_zero_shows_the_difference(measure, a, b, change, header):
+    frames = (frame([value]).rename({"x_s": measure}) for value in (a, b))
+    row = _columns(contrast(*frames, measure, is_paired=False)) | {"holm_p_value": None}
+    differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": measure, **row}])
+    known = differences.with_columns(pl.col(pl.Float64).fill_nan(None))
+    headers, (cells,) = readable_differences(known)
+    assert headers[4] == header
+    assert cells[4] == change
 
 
 def test_differences_have_the_unit_that_suits_them():

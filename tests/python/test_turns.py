@@ -11,7 +11,8 @@ import pytest
 import fairwind as package
 from fairwind.analysis.caveats import incomplete_windows
 from fairwind.analysis.summary import TURNS_PER_FLOW, readable_summary, summary_of
-from fairwind.compare import compare, readable_differences
+from fairwind.cli.differences import readable_differences
+from fairwind.compare import Comparison, compare
 from process import fairwind
 
 RTT_S = 0.04
@@ -105,3 +106,11 @@ def test_comparison_of_captures_has_delays_and_no_empty_columns(seen):
     assert "one_way_variation_p50_s" in differences["measure"].to_list()
     headers, _ = readable_differences(differences)
     assert headers == ["of", "measure", "A", "B", "B / A - 1"]
+
+
+def test_comparison_of_single_captures_has_no_tests_and_no_fairness(run, seen):
+    assert set(compare(seen, seen)["table"]) == {"groups", "delays"}
+    assert "jain_index" in compare(seen, seen, measures=["jain_index"])["measure"]
+    words = ("Welch", "Holm", "pairs")
+    assert not any(word in line for line in Comparison(seen, seen).head() for word in words)
+    assert any("Welch" in line for line in Comparison(run, seen).head())

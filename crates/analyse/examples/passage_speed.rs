@@ -49,6 +49,7 @@ fn run(clock: ClockModel, connections: u32) -> std::time::Duration {
     let group = passages.add_group("all");
     let description = FlowPairDescription {
         group,
+        data_groups: [group; 2],
         connection: 0,
         opener: Tap::Sender,
         counted_from: Instant::ZERO,

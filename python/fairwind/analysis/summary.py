@@ -131,15 +131,15 @@ BRIEF = (
     "estimated_loss_ratio",
     "retransmitted_segments",
     "rtt_min_s",
-    FIRST_DATA,
-    "packets_sent",
-    "packets_received",
-    "payload_bytes_sent",
-    "payload_bytes_received",
-    "ack_latency_p99_s",
-    "packet_loss_ratio",
-    "limited_by",
     WHILE_OPEN,
+    "packets_received",
+    "packets_sent",
+    "payload_bytes_received",
+    "payload_bytes_sent",
+    "packet_loss_ratio",
+    "ack_latency_p99_s",
+    FIRST_DATA,
+    "limited_by",
 )
 """Measures of connections that are printed, in the order in which they are left out of a table that
 is too wide."""

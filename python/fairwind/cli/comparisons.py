@@ -21,8 +21,9 @@ from fairwind.answers.conditions import (
     rows_for,
 )
 from fairwind.answers.junit import JUnitCase, document_of_cases, junit_document
+from fairwind.cli.differences import readable_differences
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
-from fairwind.compare import Comparison, frame_of, readable_differences
+from fairwind.compare import Comparison, frame_of
 from fairwind.errors import FairwindError
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.results import open_results

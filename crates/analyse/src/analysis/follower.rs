@@ -234,7 +234,10 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if let Some(tap_pair) = &mut self.tap_pair {
             let counted_from = self.rules.counted_from(connection.began);
-            mapping.pair = Some(tap_pair.open(slot, connection.group, &mapping, counted_from));
+            let data_groups =
+                [Side::Opener, Side::Answerer].map(|side| self.groups.of_flow(connection, side));
+            let groups = (connection.group, data_groups);
+            mapping.pair = Some(tap_pair.open(slot, groups, &mapping, counted_from));
         }
         let held = std::mem::take(&mut connection.held_packets);
         mapping.flows.opening = self.add_flow(slot, &mapping, Side::Opener, None);
@@ -495,13 +498,19 @@ impl TapPair {
     pub(super) fn open(
         &mut self,
         slot: u32,
-        group: u32,
+        (group, data_groups): (u32, [u32; 2]),
         mapping: &TapMapping,
         counted_from: Instant,
     ) -> FlowPairId {
         let opener = if mapping.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
         let connection = slot.into();
-        self.flows.open(FlowPairDescription { group, connection, opener, counted_from })
+        self.flows.open(FlowPairDescription {
+            group,
+            data_groups,
+            connection,
+            opener,
+            counted_from,
+        })
     }
 
     /// Discards counts before `at`, and the closed connections.

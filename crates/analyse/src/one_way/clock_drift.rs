@@ -195,7 +195,7 @@ fn line_under(points: &[(f64, f64)]) -> Option<Line> {
     if points.len() < 3 {
         return None;
     }
-    let hull = lower_hull(points);
+    let hull = lower_hull(points, |&point| point);
     let count = u32::try_from(points.len()).ok()?;
     let middle = points.iter().map(|&(at, _)| at).sum::<f64>() / f64::from(count);
     let behind = hull.iter().position(|&(at, _)| at > middle)?.max(1);
@@ -215,11 +215,14 @@ fn line_under(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, tilt: unevenness / span })
 }
 
-/// The lower convex hull of `points`, ascending in time (A. Andrew's monotone chain).
-fn lower_hull(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut hull: Vec<(f64, f64)> = Vec::new();
-    for &point in points {
+/// The lower convex hull of `points`, ascending in time (A. Andrew's monotone chain); `place` gives time and delay
+/// of a point.
+pub(super) fn lower_hull<P: Copy>(points: &[P], place: impl Fn(&P) -> (f64, f64)) -> Vec<P> {
+    let mut hull: Vec<P> = Vec::new();
+    for each in points {
+        let point = place(each);
         while let [.., before, last] = hull.as_slice() {
+            let (before, last) = (place(before), place(last));
             let turn = (last.0 - before.0) * (point.1 - before.1)
                 - (last.1 - before.1) * (point.0 - before.0);
             if turn > 0.0 {
@@ -227,8 +230,8 @@ fn lower_hull(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
             }
             hull.pop();
         }
-        if hull.last().is_none_or(|last| point.0 > last.0) {
-            hull.push(point);
+        if hull.last().is_none_or(|last| point.0 > place(last).0) {
+            hull.push(*each);
         }
     }
     hull
@@ -236,7 +239,7 @@ fn lower_hull(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// Nanoseconds as a float.
 #[expect(clippy::cast_precision_loss, reason = "2^53 nanoseconds are a hundred days")]
-const fn real(nanos: i64) -> f64 {
+pub(super) const fn real(nanos: i64) -> f64 {
     nanos as f64
 }
 

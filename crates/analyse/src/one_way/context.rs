@@ -34,8 +34,11 @@ pub struct FlowPairId(pub(super) u32);
 /// A connection between two taps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowPairDescription {
-    /// Index of its group.
+    /// Index of its group: that of packets in a direction that has no payload.
     pub group: u32,
+    /// Indexes of the groups of the opener's data and of the answers; packets without payload in these
+    /// directions belong there, too.
+    pub data_groups: [u32; 2],
     /// The caller's number, for [`LostPacket`].
     pub connection: u64,
     /// The tap at which packets of the opener depart.
@@ -98,7 +101,9 @@ pub struct Arrival {
 
 /// State that one-way flows share while a packet is handled.
 pub(super) struct FlowContext<'a> {
-    pub(super) group: &'a mut Group,
+    groups: &'a mut [Group],
+    /// Index of the group of the direction.
+    group: u32,
     /// Minima of the delays of departures at each tap.
     pub(super) floors: &'a mut [DelayFloor; 2],
     pub(super) spill: &'a mut Spill,
@@ -114,9 +119,27 @@ pub(super) struct FlowContext<'a> {
 }
 
 impl FlowContext<'_> {
-    /// Switches to the other direction of the connection.
+    /// The group of the direction.
     #[inline]
-    pub(super) const fn turn(&mut self) {
+    pub(super) fn group(&mut self) -> &mut Group {
+        &mut self.groups[index(self.group)]
+    }
+
+    /// The index of the group of the direction.
+    #[inline]
+    pub(super) const fn group_index(&self) -> u32 {
+        self.group
+    }
+
+    /// The group with this index.
+    pub(super) fn group_at(&mut self, group: u32) -> &mut Group {
+        &mut self.groups[index(group)]
+    }
+
+    /// Switches to the other direction of the connection, which is in `group`.
+    #[inline]
+    pub(super) const fn turn(&mut self, group: u32) {
+        self.group = group;
         self.direction = match self.direction {
             Direction::Forward => Direction::Reverse,
             Direction::Reverse => Direction::Forward,
@@ -173,16 +196,18 @@ impl SharedState {
         }
     }
 
-    /// The context for one direction of a connection.
+    /// The context for one direction of a connection; `groups` has the groups of both directions.
     #[inline]
     pub(super) fn context_for(
         &mut self,
         to: &FlowPairDescription,
+        groups: [u32; 2],
         direction: Direction,
     ) -> FlowContext<'_> {
-        let (_, tap) = way_and_tap(direction, to.opener);
+        let (way, tap) = way_and_tap(direction, to.opener);
         FlowContext {
-            group: &mut self.groups[index(to.group)],
+            groups: &mut self.groups,
+            group: groups[way],
             floors: &mut self.floors,
             spill: &mut self.spill,
             scratch: &mut self.scratch,

@@ -46,6 +46,8 @@ pub(super) struct ControlPacket {
     header: Header,
     pub(super) at: Instant,
     pub(super) ticket: u64,
+    /// Index of the group in which it left.
+    pub(super) group: u32,
     pub(super) wire_bytes: u32,
     identification: Option<u16>,
     /// Whether it takes a sequence number (SYN, FIN).
@@ -83,12 +85,13 @@ impl ControlFlight {
     }
 
     #[inline]
-    pub(super) fn on_departure(&mut self, at: Instant, ticket: u64, packet: &Packet) {
+    pub(super) fn on_departure(&mut self, at: Instant, ticket: u64, group: u32, packet: &Packet) {
         let header = Header::of(&packet.segment);
         self.waiting.push_back(ControlPacket {
             header,
             at,
             ticket,
+            group,
             wire_bytes: packet.wire_bytes,
             identification: packet.identification,
             has_length: packet.segment.sequence_length() > 0,

@@ -51,12 +51,12 @@ impl OneWayFlow {
         self.had_payload || self.counts.data_packets_sent + self.counts.data_packets_received > 0
     }
 
-    /// Discards the counts.
+    /// Discards the counts. The smallest delays so far stay known.
     pub(super) fn reset_counts(&mut self, spill: &mut Spill) {
         self.had_payload = self.has_payload();
         self.counts = OneWayCounts::default();
         self.first = FirstArrivals::default();
-        std::mem::take(&mut self.log).discard(spill);
+        self.log.keep_minima(spill);
     }
 
     /// Packets that are remembered.
@@ -75,16 +75,16 @@ impl OneWayFlow {
         let first_payload = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
         let start = self.offsets.offset_of(first_payload);
         let has_length = segment.sequence_length() > 0;
-        let counts = at >= context.counted_from;
+        let (counts, tap) = (at >= context.counted_from, context.tap);
         let ticket =
-            if has_length && counts { context.group.rows[context.tap].on_departure() } else { 0 };
+            if has_length && counts { context.group().rows[tap].on_departure() } else { 0 };
         self.counts.packets_sent += 1;
         self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
         self.counts.ack_packets_sent += u64::from(segment.payload_bytes == 0);
         let mut departure = Departure::default();
         let mut old_bytes = 0;
         if segment.payload_bytes == 0 {
-            self.control.on_departure(at, ticket, packet);
+            self.control.on_departure(at, ticket, context.group_index(), packet);
         } else {
             let end = start + u64::from(segment.payload_bytes);
             let before = self.flight.highest;
@@ -99,8 +99,9 @@ impl OneWayFlow {
             self.count_data_departure(segment.payload_bytes, old, copy);
             old_bytes = old;
         }
-        for series in context.group.loss_series.iter_mut().filter(|_| counts) {
-            let window = series.at(context.origin, at, QueryKind::Departure);
+        let origin = context.origin;
+        for series in context.group().loss_series.iter_mut().filter(|_| counts) {
+            let window = series.at(origin, at, QueryKind::Departure);
             window.packets_sent += 1;
             window.bytes_sent += u64::from(segment.payload_bytes);
             window.old_bytes_sent += u64::from(old_bytes);
@@ -339,8 +340,9 @@ impl OneWayFlow {
         if departed < context.counted_from {
             return delay;
         }
-        for series in &mut context.group.loss_series {
-            series.at(context.origin, departed, QueryKind::Outcome).ranges_sent += 1;
+        let origin = context.origin;
+        for series in &mut context.group().loss_series {
+            series.at(origin, departed, QueryKind::Outcome).ranges_sent += 1;
         }
         delay
     }

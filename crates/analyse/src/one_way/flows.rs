@@ -64,6 +64,8 @@ impl Default for OneWaySettings {
 #[derive(Debug)]
 pub(super) struct FlowPair {
     pub(super) description: FlowPairDescription,
+    /// Index of the group of each direction: that of the connection until the direction has payload.
+    groups: [u32; 2],
     /// Flow from the opener, and flow to it.
     pub(super) directions: [OneWayFlow; 2],
     /// Distinguishes reused ids in the agenda.
@@ -72,6 +74,16 @@ pub(super) struct FlowPair {
     is_due: bool,
     /// The taps that have seen it.
     is_seen_at: [bool; 2],
+}
+
+impl FlowPair {
+    /// A packet in the direction `way` passes a tap: with the first payload the direction enters its group.
+    #[inline]
+    fn note_payload(&mut self, way: usize, packet: &Packet) {
+        if packet.segment.payload_bytes > 0 {
+            self.groups[way] = self.description.data_groups[way];
+        }
+    }
 }
 
 /// All connections between two taps.
@@ -130,11 +142,15 @@ impl OneWayFlows {
     /// Opens a connection.
     ///
     /// # Panics
-    /// If its group does not exist; at 2^32 open connections.
+    /// If one of its groups does not exist; at 2^32 open connections.
     pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
-        assert!(index(description.group) < self.common.groups.len(), "the group was added before");
+        let [opening, answering] = description.data_groups;
+        for group in [description.group, opening, answering] {
+            assert!(index(group) < self.common.groups.len(), "the group was added before");
+        }
         self.serials += 1;
         let pair = FlowPair {
+            groups: [description.group; 2],
             description,
             directions: [OneWayFlow::default(), OneWayFlow::default()],
             serial: self.serials,
@@ -160,13 +176,14 @@ impl OneWayFlows {
         let (way, tap) = way_and_tap(direction, pair.description.opener);
         self.seen[tap].note(at);
         pair.is_seen_at[tap] = true;
-        let mut context = self.common.context_for(&pair.description, direction);
+        pair.note_payload(way, packet);
+        let mut context = self.common.context_for(&pair.description, pair.groups, direction);
         let [opening, answering] = &mut pair.directions;
         let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
         let departure = mine.on_departure(at, packet, &mut context);
         if packet.segment.flags.contains(Flags::ACK) {
             // It acknowledges data of the other direction, at the tap where that arrived.
-            context.turn();
+            context.turn(pair.groups[1 - way]);
             other.acknowledged(at, packet.segment.acknowledgment, &mut context);
         }
         let is_too_much = mine.len() > REMEMBERED;
@@ -200,7 +217,8 @@ impl OneWayFlows {
         let (way, tap) = way_and_tap(direction, pair.description.opener);
         self.seen[1 - tap].note(at);
         pair.is_seen_at[1 - tap] = true;
-        let mut context = self.common.context_for(&pair.description, direction);
+        pair.note_payload(way, packet);
+        let mut context = self.common.context_for(&pair.description, pair.groups, direction);
         let arrival = pair.directions[way].on_arrival(at, packet, &mut context);
         if at >= self.next_due {
             self.settle_due();
@@ -263,7 +281,7 @@ impl OneWayFlows {
                 || one_way.middle() + Span::from_nanos(1),
                 |now| Instant::from_nanos(now.as_nanos().saturating_sub(loss_timeout.as_nanos())),
             );
-            let mut context = self.common.context_for(&pair.description, direction);
+            let mut context = self.common.context_for(&pair.description, pair.groups, direction);
             one_way.settle(before, watches[1 - tap], &mut context, &mut self.found);
             if now.is_some() {
                 oldest = [oldest, one_way.oldest()].into_iter().flatten().min();
@@ -358,7 +376,7 @@ impl OneWayFlows {
         let mut pair = self.pairs.remove(id.0).expect("the connection is open");
         self.settle_until(&mut pair, Instant::MAX);
         let [there, back] = pair.directions;
-        let group = pair.description.group;
+        let [there_group, back_group] = pair.groups;
         // The acknowledgments of a flow go in the other direction.
         let (mut there_counts, mut back_counts) = (there.counts, back.counts);
         (there_counts.ack_packets_sent, back_counts.ack_packets_sent) =
@@ -369,10 +387,10 @@ impl OneWayFlows {
         let answering = answering.filter(|_| has_answers);
         let opener = pair.description.opener;
         let flows = [
-            (Direction::Forward, Some(opening), there, there_counts),
-            (Direction::Reverse, answering, back, back_counts),
+            (Direction::Forward, there_group, Some(opening), there, there_counts),
+            (Direction::Reverse, back_group, answering, back, back_counts),
         ];
-        for (direction, name, one_way, counts) in flows {
+        for (direction, group, name, one_way, counts) in flows {
             let Some(name) = name else {
                 one_way.log.discard(&mut self.common.spill);
                 continue;
@@ -435,7 +453,7 @@ impl OneWayFlows {
         let watches = self.watches(pair).map(|watch| watch.ending_at(end));
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let (_, tap) = way_and_tap(direction, pair.description.opener);
-            let mut context = self.common.context_for(&pair.description, direction);
+            let mut context = self.common.context_for(&pair.description, pair.groups, direction);
             pair.directions[way].finish(watches[1 - tap], &mut context, &mut self.found);
         }
         self.lost.extend(self.found.drain(..));
@@ -538,9 +556,10 @@ impl OneWayFlows {
             .map(|(group, sums)| GroupRow { group, counts: sums.counts, first: sums.first })
             .collect();
         for (_, pair) in self.pairs.iter() {
-            let row = &mut rows[index(pair.description.group)];
-            let ways = pair.directions.iter().zip([true, false]);
-            for (one_way, _) in ways.filter(|(one_way, opens)| *opens || one_way.has_payload()) {
+            let [opening, answering] = &pair.directions;
+            let answering = Some(answering).filter(|answering| answering.has_payload());
+            for (one_way, group) in std::iter::once(opening).chain(answering).zip(pair.groups) {
+                let row = &mut rows[index(group)];
                 row.counts.add(&one_way.counts);
                 row.first.add(&one_way.first);
             }

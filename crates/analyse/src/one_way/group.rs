@@ -5,7 +5,8 @@
 //!
 //! Delays are computed from the samples once the clocks are known. Source: one-way delay (RFC 7679) and its
 //! variation: the delay beyond the minimum of the same connection and direction (RFC 5481 §4.2, with the minimum as
-//! reference). Three layers: *network*, from departure to arrival of each packet; *transport*, from the first
+//! reference). The minimum is that of all packets so far, counted or not, so that a queue which stands all the time
+//! that counts is seen. Three layers: *network*, from departure to arrival of each packet; *transport*, from the first
 //! departure of bytes to their first arrival, including repairs; *application*, to the instant at which everything
 //! before them has arrived, too. All are weighted by bytes, as in analyseTCP.
 
@@ -208,7 +209,7 @@ impl GroupDelays {
 /// Delays of one flow.
 #[derive(Debug, Clone)]
 pub(super) struct FlowDelays {
-    /// The smallest network delay, in nanoseconds.
+    /// The smallest network delay, in nanoseconds, also before counting began.
     pub(super) smallest: u64,
     pub(super) variation: LayeredTimes,
 }

@@ -3,7 +3,12 @@
 //! Before the last packet neither the smallest delay nor the drift of the clocks is known. So each sample is
 //! stored as differences to the one before, about ten bytes per packet. Full blocks go to a temporary file,
 //! each with the position of the flow's block before it.
+//!
+//! Where counting begins later than a flow, the samples before leave those that may be the smallest, whatever the
+//! drift turns out to be: the corners of the lower convex hull of the delays over time.
 
+use super::clock_drift::{lower_hull, real};
+use super::clock_offset::signed_since;
 use fairwind_units::Instant;
 use std::io;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,6 +23,8 @@ const HEAD: usize = 10;
 const LONGEST: usize = 1 + 5 * 10;
 /// Position in the file that stands for no block.
 const NO_BLOCK: u64 = u64::MAX;
+/// Delays that are collected before all but the smallest are discarded.
+const CANDIDATES: usize = 4096;
 /// Bytes kept in memory before the file is created.
 const SAMPLES_IN_MEMORY: usize = 64 << 20;
 
@@ -41,6 +48,8 @@ pub(super) struct Sample {
 pub(super) struct Layers(u8);
 
 impl Layers {
+    /// None: the sample is only a bound of the smallest delay.
+    pub(super) const NONE: Self = Self(0);
     /// Delay of a packet.
     pub(super) const NETWORK: Self = Self(1);
     /// First arrival of bytes.
@@ -143,10 +152,39 @@ impl SampleLog {
         each_of(&self.bytes, &mut see);
     }
 
+    /// Discards all samples but those that may be the smallest, which then count in no layer.
+    pub(super) fn keep_minima(&mut self, spill: &mut Spill) {
+        let log = std::mem::take(self);
+        let (mut lowest, mut limit) = (Vec::new(), CANDIDATES);
+        log.each(spill, |sample| {
+            if lowest.len() >= limit {
+                retain_lowest(&mut lowest);
+                limit = CANDIDATES.max(2 * lowest.len());
+            }
+            lowest.push((sample.departed, sample.delay));
+        });
+        log.discard(spill);
+        retain_lowest(&mut lowest);
+        for (departed, delay) in lowest {
+            let layers = Layers::NONE;
+            self.record(&Sample { departed, delay, repair: 0, wait: 0, bytes: 0, layers }, spill);
+        }
+    }
+
     /// Frees the blocks in the file.
     pub(super) fn discard(self, spill: &mut Spill) {
         spill.release(self.chain);
     }
+}
+
+/// Retains the corners of the lower convex hull of delays over time: one of them is the smallest, whatever line is
+/// subtracted.
+fn retain_lowest(delays: &mut Vec<(Instant, i64)>) {
+    delays.sort_unstable();
+    let Some(&(begin, level)) = delays.first() else { return };
+    *delays = lower_hull(delays, |&(departed, delay)| {
+        (real(signed_since(departed, begin)), real(delay.wrapping_sub(level)))
+    });
 }
 
 /// The temporary file.
@@ -361,7 +399,7 @@ mod tests {
 
     fn sample() -> impl Strategy<Value = Sample> {
         let small = |bits: u32| (any::<u64>(), 0..bits).prop_map(|(number, shift)| number >> shift);
-        (any::<u64>(), any::<i64>(), small(64), small(64), any::<u32>(), 1_u8..8).prop_map(
+        (any::<u64>(), any::<i64>(), small(64), small(64), any::<u32>(), 0_u8..8).prop_map(
             |(departed, delay, repair, wait, bytes, layers)| Sample {
                 departed: Instant::from_nanos(departed),
                 delay,
@@ -396,6 +434,37 @@ mod tests {
             let log = SampleLog::spilled(log.spill_all(&mut spill));
             log.each(&mut spill, |sample| read.push(*sample));
             prop_assert_eq!(as_text(&read), as_text(&samples));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn minima_are_kept_for_every_drift(
+            delays in proptest::collection::vec((0..1_000_000_u64, -1_000_000..1_000_000_i64), 1..9_000),
+            drift in -2_000..2_000_i64,
+        ) {
+            let mut spill = Spill::new();
+            let mut log = SampleLog::default();
+            for &(at, delay) in &delays {
+                let departed = Instant::from_nanos(1_000 * at);
+                let layers = Layers::ALL;
+                log.record(&Sample { departed, delay, repair: 0, wait: 0, bytes: 9, layers }, &mut spill);
+            }
+            let smallest = |log: &SampleLog, spill: &mut Spill| {
+                let (mut smallest, mut samples) = (i64::MAX, 0_usize);
+                log.each(spill, |sample| {
+                    let at = i64::try_from(sample.departed.as_nanos()).unwrap() / 1_000;
+                    smallest = smallest.min(sample.delay - at * drift / 1_000);
+                    samples += 1;
+                });
+                (smallest, samples)
+            };
+            let (expected, _) = smallest(&log, &mut spill);
+            log.keep_minima(&mut spill);
+            let (found, samples) = smallest(&log, &mut spill);
+            prop_assert!((found - expected).abs() <= 1, "{found}, not {expected}");
+            prop_assert!(samples <= delays.len().min(200), "{samples} of {}", delays.len());
+            log.each(&mut spill, |sample| assert_eq!((sample.layers, sample.bytes), (Layers::NONE, 0)));
         }
     }
 

@@ -326,7 +326,7 @@ table_columns! {
     SCOPE: with_scope['a, Rest]((RowKey<'a>, Rest));
     "scope", "text", with_text(|row, text| text.push_str(row.0.scope)), "Scope of the row: `group` or `flow`.";
     "name", "text", with_text(|row, text| text.push_str(row.0.name)), "Name of the group or the flow.";
-    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the connection's group, as in the table `connections`; both flows of the connection belong to it.";
+    "group", "text", with_text(|row, text| text.push_str(row.0.group)), "Name of the flow's group, as in the table `flows`; that of its connection if the flow has no payload.";
     "flow", "number", with(|row| row.0.flow), "Number of the flow, as in the table `flows`; missing for a group.";
 }
 
@@ -356,7 +356,7 @@ table_columns! {
     "mean_s", "s", with(|row| row.1.absolute_s(row.1.absolute.mean_s())), "Mean delay.";
     "p*_s", "s", = with_percentiles("", "_s", shown, percentiles, |row, place| row.1.absolute_s(row.1.absolute.percentile_s(place))), "Percentile of the delay, by bytes.";
     "max_s", "s", with(|row| row.1.absolute_s(row.1.absolute.maximum_s())), "Largest delay.";
-    "variation_mean_s", "s", = with_times("variation_", shown, percentiles, |row| &row.1.variation), "Mean of the delay beyond the smallest network delay of the same flow, corrected for clock drift. It shows queueing, and in the other layers retransmissions and gaps.";
+    "variation_mean_s", "s", = with_times("variation_", shown, percentiles, |row| &row.1.variation), "Mean of the delay beyond the smallest network delay of the same flow, corrected for clock drift. It shows queueing, and in the other layers retransmissions and gaps. If a part of a capture counts (`--from`, `--connection-from`), the smallest delay is still that of all packets from the flow's first one to the end of the part, so that a queue which stands in the whole part is seen; packets after the part (`--to`) are not looked at.";
     "variation_p*_s", "s", _, "Percentile of the delay beyond the smallest, by bytes; accurate to a slot of the histogram (0.8 %).";
     "variation_max_s", "s", _, "Largest delay beyond the smallest.";
 }
@@ -365,7 +365,7 @@ table_columns! {
     DELAY_HISTOGRAM: with_slots['a](SlotRow<'a>);
     "group", "text", with(|row| row.0.to_owned()), "Name of the group.";
     "layer", "text", with(|row| row.1.to_owned()), "As in the table `delays`.";
-    "kind", "text", with(|row| row.2.to_owned()), "`absolute`: the delay. `variation`: the delay beyond the smallest network delay of each flow.";
+    "kind", "text", with(|row| row.2.to_owned()), "`absolute`: the delay. `variation`: the delay beyond the smallest network delay of each flow, as in the table `delays`.";
     "lower_s", "s", with(|row| seconds(row.3.lower)), "Smallest delay that falls into the slot.";
     "upper_s", "s", with(|row| seconds(row.3.upper)), "Smallest delay above the slot.";
     "payload_bytes", "B", with(|row| row.3.count), "Bytes with such a delay.";
@@ -377,7 +377,7 @@ table_columns! {
     "start_s", "s", with(|row| row.0.saturating_mul(row.1).as_secs_f64()), "Beginning of the window in which the packets left. Windows without packets have no rows. Beyond 1 048 576 windows the last ones are left out, and a warning says so.";
     "group", "text", with(|row| row.2.to_owned()), "Name of the group.";
     "ranges", "ranges", with(|row| row.3.count()), "Ranges with payload that left in the window and arrived.";
-    "min_s", "s", with(|row| row.3.minimum().map(seconds)), "Smallest network delay beyond the smallest of the flow: the standing queue.";
+    "min_s", "s", with(|row| row.3.minimum().map(seconds)), "Smallest network delay beyond the smallest of the flow, which is that of `variation_mean_s` in the table `delays`: the standing queue.";
     "mean_s", "s", with(|row| row.3.mean().map(|nanos| nanos / 1e9)), "Mean, over ranges, of the network delay beyond the smallest of the flow.";
     "p99_s", "s", with(|row| row.3.percentile(99.0).map(seconds)), "99th percentile of this delay.";
     "max_s", "s", with(|row| row.3.maximum().map(seconds)), "Largest such delay.";
@@ -388,7 +388,7 @@ table_columns! {
     "interval_s", "s", with(|row| row.length.as_secs_f64()), "Length of the window.";
     "start_s", "s", with(|row| row.length.saturating_mul(row.number).as_secs_f64()), "Beginning of the window in which the packets left, whenever their loss became known. Windows without packets have rows, except in long silence (at most 131 072 rows, and 4096 for each window with packets). Beyond 1 048 576 windows with packets the last ones are left out, and a warning says so.";
     "group", "text", with(|row| row.group.name.clone()), "Name of the group.";
-    "packets_sent", "packets", with(|row| row.window.packets_sent), "Packets that left in the window, in both directions of the group's connections.";
+    "packets_sent", "packets", with(|row| row.window.packets_sent), "Packets that left in the window. Each direction of a connection counts in the group of its data; one without payload in the group of the connection.";
     "packets_lost", "packets", with(|row| row.window.packets_lost), "Of these, the ones that did not arrive at all.";
     "ranges_sent", "ranges", with(|row| row.window.ranges_sent), "Ranges that left in the window, with a known fate.";
     "ranges_lost", "ranges", with(|row| row.window.ranges_lost), "Of these, the ones lost.";

@@ -1,7 +1,8 @@
 //! Assignment of flows to groups.
 
-use crate::dialogue::{Dialogue, cell, cells, table};
-use fairwind_analyse::{Analysis, AnalysisError, GroupRule, Outcome, Settings};
+use crate::dialogue::{Dialogue, Pair, cell, cells, table};
+use fairwind_analyse::{Analysis, AnalysisError, ClockMode, GroupRule, Outcome, Settings};
+use fairwind_units::Span;
 use fairwind_wire::Flags;
 
 fn rules(rules: &[(&str, &str)]) -> Settings {
@@ -108,4 +109,68 @@ fn group_rtts_fall_back_to_arriving_flows() {
     dialogue.client(31_000, Flags::ACK, (1, 1001, 0));
     let times = times_of_groups(&dialogue.analysed());
     assert_eq!(times, [["rtt", "1", "0.001"].map(str::to_owned)]);
+}
+
+/// `column` of the rows of a table that are about groups, by group; rows with zero are left out.
+fn of_groups(outcome: &Outcome, name: &str, column: &str) -> Vec<[String; 2]> {
+    let found = table(outcome, name);
+    let is_of_group =
+        |row: &usize| found.column("scope").is_none() || cell(found, *row, "scope") == "group";
+    (0..found.rows())
+        .filter(is_of_group)
+        .map(|row| cells(found, row, ["group", column]))
+        .filter(|[_, value]| value != "0")
+        .collect()
+}
+
+fn both_taps(dialogue: &Dialogue, rules_of: &[(&str, &str)]) -> Outcome {
+    let intervals = vec![Span::from_secs(10)];
+    Pair::of(dialogue).analysed_by(Settings {
+        clock: ClockMode::Same,
+        intervals,
+        ..rules(rules_of)
+    })
+}
+
+/// The request has 100 bytes, its answer 1000: every table takes each direction by its own group.
+#[test]
+fn directions_of_connection_have_groups_of_their_own() {
+    let outcome = both_taps(&request(), &[("asked", "dst port 80"), ("answered", "src port 80")]);
+    let row = |group: &str, value: &str| [group, value].map(str::to_owned);
+    let bytes = [row("asked", "100"), row("answered", "1000")];
+    for (name, column) in [
+        ("groups", "payload_bytes_sent"),
+        ("passages", "payload_bytes_sent"),
+        ("losses", "payload_bytes_sent"),
+    ] {
+        assert_eq!(of_groups(&outcome, name, column), bytes, "{name}");
+    }
+    let delays = of_groups(&outcome, "delays", "payload_bytes");
+    assert_eq!(delays, [vec![bytes[0].clone(); 3], vec![bytes[1].clone(); 3]].concat());
+    let histogram = of_groups(&outcome, "delay_histogram", "payload_bytes");
+    assert!(bytes.iter().all(|row| histogram.contains(row)), "{histogram:?}");
+    assert_eq!(
+        of_groups(&outcome, "queueing", "ranges"),
+        [row("asked", "1"), row("answered", "1")]
+    );
+    let flows = table(&outcome, "delays");
+    let pairs = (0..flows.rows()).filter(|&at| cell(flows, at, "scope") == "flow");
+    let groups: Vec<_> = pairs.map(|at| cell(flows, at, "group")).collect();
+    assert_eq!(groups, ["asked", "asked", "asked", "answered", "answered", "answered"]);
+}
+
+/// Acknowledgments alone are no flow: they count where the data that they acknowledge does.
+#[test]
+fn direction_without_data_is_in_group_of_connection() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).client(30_000, Flags::ACK, (1, 1, 100)).server(
+        50_000,
+        Flags::ACK,
+        (1, 101, 0),
+    );
+    let outcome = both_taps(&dialogue, &[("asked", "dst port 80")]);
+    let asked = |value: &str| [["asked".to_owned(), value.to_owned()]];
+    assert_eq!(of_groups(&outcome, "losses", "packets_sent"), asked("5"));
+    assert_eq!(of_groups(&outcome, "loss_runs", "packets_sent"), asked("3"));
+    assert_eq!(of_groups(&outcome, "passages", "ack_packets_sent"), asked("2"));
 }

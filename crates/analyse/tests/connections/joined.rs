@@ -75,6 +75,28 @@ fn requested_part_follows_connections_from_their_beginning() {
     assert_eq!(segments, ["9", "0.02", "0.02"]);
 }
 
+/// From 1.25 s on every segment takes a millisecond longer than before: the part has no packet without it.
+#[test]
+fn delays_of_part_exceed_smallest_before_it() {
+    let from = Span::from_millis(250);
+    let mut pair = Pair::of(&transfer());
+    for packet in &mut pair.near_server.packets {
+        if packet.segment.payload_bytes > 0 && packet.at > Instant::from_secs(1) + from {
+            packet.at += Span::from_millis(1);
+        }
+    }
+    let by_time = Settings { from: Some(TimeLimit::Since(from)), ..same_clock() };
+    let by_age = Settings { connection_from: from, ..same_clock() };
+    let columns = ["payload_bytes", "variation_mean_s", "variation_max_s"];
+    for settings in [by_time, by_age] {
+        let outcome = pair.analysed_by(settings);
+        assert_eq!(cells(table(&outcome, "delays"), 0, columns), ["500", "0.001", "0.001"]);
+    }
+    let whole = pair.analysed_by(same_clock());
+    let columns = ["payload_bytes", "variation_mean_s", "variation_max_s"];
+    assert_eq!(cells(table(&whole, "delays"), 0, columns), ["1000", "0.0005", "0.001"]);
+}
+
 #[test]
 fn connection_before_requested_part_is_omitted() {
     let mut dialogue = transfer();

@@ -1,8 +1,9 @@
 //! Delays of the three layers, and over time.
 
-use crate::world::{World, assert_conserved, data, number, stamped};
-use fairwind_analyse::one_way::OneWaySettings;
+use crate::world::{World, assert_conserved, bare, data, ms, number, stamped};
+use fairwind_analyse::one_way::{ClockModel, OneWaySettings};
 use fairwind_units::Span;
+use fairwind_wire::Flags;
 
 #[test]
 fn gap_delays_only_application_layer() {
@@ -58,4 +59,43 @@ fn queueing_has_windows() {
     assert_eq!(table.rows(), 2);
     assert_eq!(row(0), [0.0, 3.0, 0.0, 0.004, 0.008]);
     assert_eq!(row(1), [0.1, 1.0, 0.020, 0.020, 0.020]);
+}
+
+/// A packet every 10 ms from `from`, of 100 bytes, that arrives `delay` ms later; acknowledgments take 30 ms.
+fn stream(world: &mut World, from: u64, packets: u64, delay: u64) {
+    for packet in 0..packets {
+        let at = from + packet * 10;
+        let segment = data(u32::try_from(at).unwrap() * 10, 100);
+        world.sent(at, &segment);
+        world.came(at + delay, &segment);
+        let acknowledgment = bare(Flags::ACK, 1, u32::try_from(at).unwrap() * 10 + 100);
+        world.sent_back(at + delay, &acknowledgment);
+        world.came_back(at + delay + 30, &acknowledgment);
+    }
+}
+
+/// One-way delays are 30 ms until 1 s, and then 80 ms: of the part from 1 s on, all 50 ms are variation.
+#[test]
+fn queue_that_stands_in_whole_part_is_variation() {
+    for clock in [ClockModel::Shared, ClockModel::Apart] {
+        let intervals = vec![Span::from_secs(1)];
+        let mut world =
+            World::new(OneWaySettings { clock, intervals, ..OneWaySettings::default() });
+        stream(&mut world, 0, 100, 30);
+        world.passages.reset_counts(ms(1_000));
+        stream(&mut world, 1_000, 100, 80);
+        let (_, report) = world.end();
+        assert_eq!(report.delay("network", "payload_bytes"), 10_000.0 * 1e3, "{clock:?}");
+        for column in ["min_s", "mean_s", "max_s"] {
+            assert_eq!(report.delay("network", column), 80.0, "{clock:?} {column}");
+        }
+        for layer in ["network", "transport", "application"] {
+            assert_eq!(report.delay(layer, "variation_mean_s"), 50.0, "{clock:?} {layer}");
+        }
+        let queueing = report.groups.get("queueing").unwrap();
+        assert_eq!(queueing.rows(), 1);
+        assert_eq!(number(queueing, "min_s", 0), 0.05);
+        let delays = report.groups.get("delays").unwrap();
+        assert_eq!(number(delays, "variation_max_s", 0), 0.05);
+    }
 }

@@ -1,7 +1,9 @@
 //! Lost packets, received ones, and those with an unknown fate.
 
 use crate::world::{HEADER, World, assert_conserved, bare, data, ms, number, stamped};
-use fairwind_analyse::one_way::{ClockModel, FlowPairDescription, OneWaySettings, Tap};
+use fairwind_analyse::one_way::{
+    ClockModel, FlowName, FlowPairDescription, OneWayFlows, OneWaySettings, Tap,
+};
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -226,6 +228,7 @@ fn connection_unseen_at_other_tap_has_no_losses() {
         // Another connection is seen at both.
         let description = FlowPairDescription {
             group: 0,
+            data_groups: [0; 2],
             connection: 8,
             opener: Tap::Sender,
             counted_from: Instant::ZERO,
@@ -284,4 +287,37 @@ fn arrivals_match_without_scanning_all_retransmissions() {
     let (_, report) = world.end();
     assert_eq!(report.count("payload_bytes_matched"), 20.0);
     assert_conserved(&report);
+}
+
+/// The answer to SYN leaves, and is lost, before the answering side has sent data.
+#[test]
+fn loss_counts_where_its_departure_did() {
+    let intervals = vec![Span::from_secs(1)];
+    let mut passages = OneWayFlows::new(OneWaySettings { intervals, ..OneWaySettings::default() });
+    let [connections, answers] = ["connections", "answers"].map(|name| passages.add_group(name));
+    let id = passages.open(FlowPairDescription {
+        group: connections,
+        data_groups: [connections, answers],
+        connection: 1,
+        opener: Tap::Sender,
+        counted_from: Instant::ZERO,
+    });
+    passages.on_departure(id, Direction::Reverse, ms(0), &bare(Flags::SYN, 99, 1));
+    for sequence in [100, 200, 300] {
+        let at = u64::from(sequence);
+        passages.on_departure(id, Direction::Reverse, ms(at), &data(sequence, 100));
+        if sequence != 200 {
+            passages.on_arrival(id, Direction::Reverse, ms(at + 10), &data(sequence, 100));
+        }
+    }
+    let name = |number, name| FlowName { number, name };
+    passages.close(id, name(0, "there"), Some(name(1, "back")));
+    passages.finish();
+    while passages.take_rows(100).is_some() {}
+    let tables = passages.group_tables();
+    for table in ["losses", "loss_runs"] {
+        let table = tables.get(table).unwrap();
+        let row = |row| ["packets_sent", "packets_lost"].map(|column| number(table, column, row));
+        assert_eq!([row(0), row(1)], [[1.0, 1.0], [3.0, 1.0]]);
+    }
 }

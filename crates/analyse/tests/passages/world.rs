@@ -63,6 +63,7 @@ impl World {
         let group = passages.add_group("all");
         let description = FlowPairDescription {
             group,
+            data_groups: [group; 2],
             connection: 7,
             opener: Tap::Sender,
             counted_from: Instant::ZERO,

@@ -56,6 +56,7 @@ fn join(mut sender: CaptureSource, mut receiver: CaptureSource) -> (Tables, Tabl
         let id = *crossings.entry(key).or_insert_with(|| {
             passages.open(FlowPairDescription {
                 group,
+                data_groups: [group; 2],
                 connection: 0,
                 opener: Tap::Sender,
                 counted_from: fairwind_units::Instant::ZERO,

@@ -120,11 +120,14 @@ impl OneWayFlow {
         self.counts.packets_lost += 1;
         self.counts.wire_bytes_lost += u64::from(control.wire_bytes);
         self.counts.ack_packets_lost += 1;
-        for series in &mut context.group.loss_series {
-            series.at(context.origin, control.at, QueryKind::Outcome).packets_lost += 1;
+        let (origin, tap, connection) = (context.origin, context.tap, context.connection);
+        // It left in this group, which the direction may have changed since.
+        let group = context.group_at(control.group);
+        for series in &mut group.loss_series {
+            series.at(origin, control.at, QueryKind::Outcome).packets_lost += 1;
         }
         if control.has_length {
-            context.group.rows[context.tap].lose(control.ticket, context.connection);
+            group.rows[tap].lose(control.ticket, connection);
         }
         lost_packets.push(LostPacket {
             connection: context.connection,
@@ -161,15 +164,17 @@ impl OneWayFlow {
         self.counts.wire_bytes_lost += wire_bytes;
         self.counts.ranges_lost += loss.ranges;
         self.counts.bundles_lost += u64::from(loss.is_whole && loss.is_bundle);
-        for series in &mut context.group.loss_series {
-            let window = series.at(context.origin, loss.at, QueryKind::Outcome);
+        let (origin, tap, connection) = (context.origin, context.tap, context.connection);
+        let group = context.group();
+        for series in &mut group.loss_series {
+            let window = series.at(origin, loss.at, QueryKind::Outcome);
             window.packets_lost += u64::from(loss.is_whole);
             window.bytes_lost += loss.payload_bytes;
             window.old_bytes_lost += old_bytes;
             window.ranges_lost += loss.ranges;
             window.ranges_sent += loss.ranges;
         }
-        context.group.rows[context.tap].lose(loss.ticket, context.connection);
+        group.rows[tap].lose(loss.ticket, connection);
         // One report per packet in the network.
         let mut left = (loss.payload_bytes, loss.ranges);
         while left.1 > 0 {
