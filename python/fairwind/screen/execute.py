@@ -17,6 +17,7 @@ from fairwind.execution.execute import RunSettings, manifest_of, run_plan
 from fairwind.execution.folder import default_folder
 from fairwind.results import Results
 from fairwind.scenario import Scenario
+from fairwind.scenario.plan import Plan
 from fairwind.screen.control import ScreenedControl
 from fairwind.screen.measures import measured
 from fairwind.screen.record import ScreenRecord
@@ -84,6 +85,12 @@ class ScenarioDone:
     findings: tuple[Finding, ...]
 
 
+def folder_of(plan: Plan, engine: Engine, settings: ScreenSettings) -> Path:
+    """Give the folder of a plan's run among the runs of screenings: equal plans have the same."""
+    manifest = manifest_of(plan, engine, RunSettings(settings.jobs))
+    return settings.runs / default_folder(manifest).name
+
+
 @dataclass
 class _Screening:
     """The changing state of a screening on one engine."""
@@ -105,13 +112,10 @@ class _Screening:
     def run(self, scenario: Scenario) -> Results:
         """Run a scenario, or take it from the folder of runs; once only."""
         plan = scenario.plan
-        place = RunSettings(self.settings.jobs)
-        folder = default_folder(manifest_of(plan, self.engine, place))
-        if folder.name not in self.done:
-            out = self.settings.runs / folder.name
-            place = RunSettings(self.settings.jobs, out)
-            self.done[folder.name] = run_plan(plan, self.engine, place)
-        return self.done[folder.name]
+        out = folder_of(plan, self.engine, self.settings)
+        if out.name not in self.done:
+            self.done[out.name] = run_plan(plan, self.engine, RunSettings(self.settings.jobs, out))
+        return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
         """Run a scenario with the control, and note what its flows complained of."""
