@@ -91,13 +91,6 @@ union tcp_cc_info {
 #define time_after(first, second) ((long)((second) - (first)) < 0)
 #define time_before(first, second) time_after(second, first)
 #define time_after_eq(first, second) (!time_before(first, second))
-#define TCP_TS_HZ 1000
-
-/* The clock of timestamps, in milliseconds. */
-static inline u32 tcp_time_stamp_ts(const struct tcp_sock *tp)
-{
-	return (u32)(tp->tcp_mstamp / USEC_PER_MSEC);
-}
 
 static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
 {

@@ -157,6 +157,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     write(&folder.path().join("watched.h"), WATCHED)?;
     let compiler = Compiler::from_environment("CC", "cc", "gcc");
     let assembly = folder.path().join("unit.s");
+    let of_module = text.contains(source::REGISTERS).then_some("-DFAIRWIND_MODULE");
     let common = || {
         let mut command = compiler.command();
         command
@@ -164,6 +165,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
             .arg("-Werror=implicit-function-declaration")
             .args(source::GUARD)
             .args(AS_A_KERNEL)
+            .args(of_module)
             .args(["-fvisibility=hidden", "-I"])
             .arg(folder.path());
         command

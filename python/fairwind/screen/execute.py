@@ -157,7 +157,7 @@ def screen(
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
     series: list[Series] = []
-    total = len(templates) * len(settings.engines)
+    number, total = 0, len(templates) * len(settings.engines)
     for name in settings.engines:
         engine = engine_named(name, dict(control.classes))
         against = settings.against or suite.against
@@ -168,8 +168,8 @@ def screen(
             took = time.monotonic() - begin
             seconds[template.area] = seconds.get(template.area, 0.0) + took
             findings += found
+            number += 1
             if on_scenario is not None:
-                number = len({(one.engine, one.scenario) for one in findings})
                 on_scenario(ScenarioDone(number, total, template, name, took, found))
         findings.append(_faults(state))
         series += state.series

@@ -10,6 +10,11 @@ MODULE_PARM_DESC(segments, "segments for each acknowledgment");
 
 static u64 step __read_mostly;
 
+static void stepped_init(struct sock *sk)
+{
+	tcp_sk(sk)->snd_cwnd_clamp = 1000;
+}
+
 static void stepped_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -39,6 +44,7 @@ static struct tcp_congestion_ops fallback = {
 };
 
 static struct tcp_congestion_ops stepped __read_mostly = {
+	.init		= stepped_init,
 	.ssthresh	= tcp_reno_ssthresh,
 	.cong_avoid	= stepped_cong_avoid,
 	.cwnd_event	= stepped_event,

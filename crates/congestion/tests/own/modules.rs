@@ -30,6 +30,15 @@ fn module_parameters_are_set_before_init() {
     assert!(matches!(load(-1), Err(LoadError::NoStart { answer: -22, .. })));
 }
 
+/// As `tcp_hybla.c` does; no program may.
+#[test]
+fn module_limits_the_window() {
+    let mut control = place().control();
+    let mut sender = sender(10);
+    control.init(&mut sender);
+    assert_eq!((sender.max_window, control.take_fault()), (1000, None));
+}
+
 #[test]
 fn start_of_sending_has_its_own_hook() {
     let mut control = place().control();
@@ -67,7 +76,9 @@ fn first_complete_table_is_used() {
 #[test]
 fn socket_options_are_refused_or_end_the_hook() {
     let with = |option: &str| {
-        let call = format!("int one = 1;\n\tif (bpf_setsockopt(sk, SOL_TCP, {option}, &one, 4) == -EOPNOTSUPP)\n\t\ttp->snd_cwnd += 7;\n\ttp->snd_cwnd +=");
+        let call = format!(
+            "int one = 1;\n\tif (bpf_setsockopt(sk, SOL_TCP, {option}, &one, 4) == -EOPNOTSUPP)\n\t\ttp->snd_cwnd += 7;\n\ttp->snd_cwnd +="
+        );
         let text = source("1").replace("tp->snd_cwnd +=", &call);
         let place = Place::new(&text);
         assert_eq!(place.compiled().warnings, "");
@@ -90,7 +101,11 @@ fn storage_of_sockets_is_empty() {
             "if (!bpf_sk_storage_get(&kept, tp, NULL, {flags}))\n\t\ttp->snd_cwnd += 7;\n\ttp->snd_cwnd +="
         );
         let text = source("1").replace("tp->snd_cwnd +=", &call);
-        let place = Place::new(&text.replacen("SEC(\"struct_ops\")", &format!("{map}SEC(\"struct_ops\")"), 1));
+        let place = Place::new(&text.replacen(
+            "SEC(\"struct_ops\")",
+            &format!("{map}SEC(\"struct_ops\")"),
+            1,
+        ));
         place.compiled();
         let mut control = place.control();
         let mut sender = sender(10);
