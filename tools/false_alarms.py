@@ -69,9 +69,8 @@ def _measured(suite: Suite, control: str, settings: ScreenSettings, seed: int) -
     engine = engine_named("sim")
 
     def run(scenario: Scenario) -> Results:
-        plan = scenario.plan
-        place = folder_of(plan, engine, settings)
-        return run_plan(plan, engine, RunSettings(settings.jobs, place))
+        place = folder_of(scenario, engine, settings)
+        return run_plan(scenario.plan, engine, RunSettings(settings.jobs, place))
 
     found: Measured = {}
     for template in suite.templates:

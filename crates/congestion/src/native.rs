@@ -411,6 +411,8 @@ mod tests {
         let hidden = [
             "icsk_retransmits",
             "prior_ssthresh",
+            "prr_delivered",
+            "prr_out",
             "reordering",
             "total_retrans",
             "write_seq",

@@ -17,7 +17,6 @@ from fairwind.execution.execute import RunSettings, manifest_of, run_plan
 from fairwind.execution.folder import default_folder
 from fairwind.results import Results
 from fairwind.scenario import Scenario
-from fairwind.scenario.plan import Plan
 from fairwind.screen.control import ScreenedControl
 from fairwind.screen.measures import measured
 from fairwind.screen.record import ScreenRecord
@@ -85,9 +84,9 @@ class ScenarioDone:
     findings: tuple[Finding, ...]
 
 
-def folder_of(plan: Plan, engine: Engine, settings: ScreenSettings) -> Path:
-    """Give the folder of a plan's run among the runs of screenings: equal plans have the same."""
-    manifest = manifest_of(plan, engine, RunSettings(settings.jobs))
+def folder_of(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
+    """Give the folder of a scenario's run among those of screenings: equal ones have the same."""
+    manifest = manifest_of(scenario.plan, engine, RunSettings(settings.jobs))
     return settings.runs / default_folder(manifest).name
 
 
@@ -111,10 +110,10 @@ class _Screening:
 
     def run(self, scenario: Scenario) -> Results:
         """Run a scenario, or take it from the folder of runs; once only."""
-        plan = scenario.plan
-        out = folder_of(plan, self.engine, self.settings)
+        out = folder_of(scenario, self.engine, self.settings)
         if out.name not in self.done:
-            self.done[out.name] = run_plan(plan, self.engine, RunSettings(self.settings.jobs, out))
+            place = RunSettings(self.settings.jobs, out)
+            self.done[out.name] = run_plan(scenario.plan, self.engine, place)
         return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
