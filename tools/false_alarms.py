@@ -18,7 +18,7 @@ from fairwind.engine.selection import engine_named
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.results import Results
 from fairwind.scenario import Scenario
-from fairwind.screen.execute import ScreenSettings, folder_of
+from fairwind.screen.execute import ScreenSettings, run_folder
 from fairwind.screen.measures import measured
 from fairwind.screen.suite import Scale, Suite, suite_named
 from fairwind.screen.variants import with_controls, without_control
@@ -69,7 +69,7 @@ def _measured(suite: Suite, control: str, settings: ScreenSettings, seed: int) -
     engine = engine_named("sim")
 
     def run(scenario: Scenario) -> Results:
-        place = folder_of(scenario, engine, settings)
+        place = run_folder(scenario, engine, settings)
         return run_plan(scenario.plan, engine, RunSettings(settings.jobs, place))
 
     found: Measured = {}

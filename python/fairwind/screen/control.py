@@ -57,8 +57,8 @@ def control_named(word: str, *, for_kernel: bool = False) -> ScreenedControl:
         If there is none, a compiler refuses it, or the file has no such class.
     """
     if word.endswith(".c"):
-        own, said = control_of_file(Path(word), with_object=for_kernel)
-        return ScreenedControl(own.name, warnings=tuple(said))
+        compiled, said = control_of_file(Path(word), with_object=for_kernel)
+        return ScreenedControl(compiled.name, warnings=tuple(said))
     file, _, name = word.rpartition(":") if ".py:" in word else (word, "", "")
     if file.endswith(".py"):
         written = _class_in(Path(file), name)

@@ -13,8 +13,7 @@ from fairwind.engine.core import core_version
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.execution.execute import RunSettings, manifest_of, run_plan
-from fairwind.execution.folder import default_folder
+from fairwind.execution.execute import RunSettings, folder_of, run_plan
 from fairwind.results import Results
 from fairwind.scenario import Scenario
 from fairwind.screen.control import ScreenedControl
@@ -84,10 +83,9 @@ class ScenarioDone:
     findings: tuple[Finding, ...]
 
 
-def folder_of(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
+def run_folder(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
     """Give the folder of a scenario's run among those of screenings: equal ones have the same."""
-    manifest = manifest_of(scenario.plan, engine, RunSettings(settings.jobs))
-    return settings.runs / default_folder(manifest).name
+    return settings.runs / folder_of(scenario.plan, engine, RunSettings(settings.jobs)).name
 
 
 @dataclass
@@ -110,7 +108,7 @@ class _Screening:
 
     def run(self, scenario: Scenario) -> Results:
         """Run a scenario, or take it from the folder of runs; once only."""
-        out = folder_of(scenario, self.engine, self.settings)
+        out = run_folder(scenario, self.engine, self.settings)
         if out.name not in self.done:
             place = RunSettings(self.settings.jobs, out)
             self.done[out.name] = run_plan(scenario.plan, self.engine, place)
