@@ -2,7 +2,8 @@
 
     python tools/screenings.py --suite rfc9743 --runs /tmp/runs
 
-writes `docs/screenings.md`; `--baselines DIR` keeps the `screen.json` of each for `--baseline`.
+writes the tables of `docs/screenings.md`, and leaves what stands around them;
+`--baselines DIR` keeps the `screen.json` of each for `--baseline`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from fairwind.screen.suite import Suite, suite_named
 from fairwind.screen.words import evidence_of, name_in_words
 
 PAGE = Path(__file__).parents[1] / "docs" / "screenings.md"
+BEGIN = "<!-- Made by `python tools/screenings.py`; a change made here is lost. -->"
+END = "<!-- End of what is made. -->"
 
 
 def main() -> None:
@@ -44,11 +47,18 @@ def main() -> None:
             text = json.dumps(record.document())
             (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
         # After each one: what is there is not lost if the rest is interrupted.
-        PAGE.write_text(page_of(suite, records), encoding="utf-8")
+        write_tables(tables_of(suite, records))
 
 
-def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
-    """Write the page: verdicts by area, then every failure with its numbers."""
+def write_tables(tables: str) -> None:
+    """Put the tables into the page, in the place of those that it has."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n{END}{after}", encoding="utf-8")
+
+
+def tables_of(suite: Suite, records: list[ScreenRecord]) -> str:
+    """Write the tables: verdicts by area, then every failure with its numbers."""
     first = records[0]
     names = [record.control for record in records]
     rows = [f"| area | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
@@ -57,14 +67,8 @@ def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
         cells = [str(one.get(area, "-")).replace("pass", "") for one in verdicts]
         rows.append(f"| {title} | {' | '.join(cells)} |")
     lines = [
-        "<!-- Made by `python tools/screenings.py`; a change made here is lost. -->",
-        "",
-        "# Screenings of congestion controls",
-        "",
         f"Verdicts of `fairwind screen CONTROL --suite {suite.name}` in the simulator, against "
-        f"{', '.join(first.against)}, {first.seeds} seeds; an empty cell is a pass. "
-        "[The guide](guides/screening.md) has the rule of verdicts. A failure here is what the "
-        "control is known for as a rule: it is a baseline, not a defect of the file.",
+        f"{', '.join(first.against)}, {first.seeds} seeds; an empty cell is a pass.",
         "",
         *rows,
         "",
@@ -76,7 +80,7 @@ def page_of(suite: Suite, records: list[ScreenRecord]) -> str:
         lines += [f"### {record.control}", ""]
         lines += [f"- {name_in_words(one)}: {evidence_of(one)}" for one in failures] or ["None."]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -193,8 +193,23 @@ enum tcp_ca_ack_event_flags {
 
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_INIT_CWND 10
+#define TCP_CA_NAME_MAX 16
+/* Bytes of icsk_ca_priv. */
+#define ICSK_CA_PRIV_SIZE 104
 /* Bits of cong_control's flags that say what an acknowledgment did. */
+#define FLAG_DATA_ACKED 0x04
+#define FLAG_SYN_ACKED 0x10
+#define FLAG_DATA_SACKED 0x20
 #define FLAG_ECE 0x40
+#define FLAG_SND_UNA_ADVANCED 0x400
+#define FLAG_ACKED (FLAG_DATA_ACKED | FLAG_SYN_ACKED)
+#define FLAG_FORWARD_PROGRESS (FLAG_ACKED | FLAG_DATA_SACKED)
+
+/* Numbers of errors. */
+#define ENOENT 2
+#define EBUSY 16
+#define EINVAL 22
+#define EOPNOTSUPP 95
 
 struct minmax_sample {
 	u32 t;
@@ -251,6 +266,9 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
+	/* Segments delivered and sent since the reduction began; with cong_control nobody counts the delivered ones. */
+	u32 prr_delivered;
+	u32 prr_out;
 	/* Most packets that were out in the last round trip. */
 	u32 max_packets_out;
 	u8 is_cwnd_limited : 1;
@@ -330,12 +348,15 @@ struct rate_sample {
 } FAIRWIND_LAYOUT;
 
 union tcp_cc_info;
+struct module;
 
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	/* Takes the place of cwnd_event for CA_EVENT_TX_START, as in Linux 7.3, which calls no other for it. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
@@ -348,6 +369,10 @@ struct tcp_congestion_ops {
 	u32 flags;
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
+#ifndef __bpf__
+	/* Of a kernel's module; nobody looks at it. */
+	struct module *owner;
+#endif
 };
 
 /* ---- what a kernel offers to call ---- */
@@ -365,15 +390,36 @@ extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
+/*
+ * Options and storage of sockets, and how maps are declared. The simulator has none of them: TCP_NODELAY is refused with EOPNOTSUPP, as kernels
+ * refuse it to a congestion control, storage is empty, and anything else ends the hook.
+ */
+#define SOL_TCP 6
+#define TCP_NODELAY 1
+#define TCP_CONGESTION 13
+#define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_F_NO_PREALLOC 1
+#define BPF_SK_STORAGE_GET_F_CREATE 1
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) __typeof__(value) *name
+
 #ifdef __bpf__
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u64 (*bpf_jiffies64)(void) = (void *)118;
 static long (*bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
+static long (*bpf_setsockopt)(void *sk, int level, int option, void *value, int bytes) = (void *)49;
+static long (*bpf_getsockopt)(void *sk, int level, int option, void *value, int bytes) = (void *)57;
+static void *(*bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
+static long (*bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ CONFIG_HZ
 #else
 u64 bpf_ktime_get_ns(void);
 long bpf_tcp_send_ack(void *tp, u32 rcv_nxt);
+long bpf_setsockopt(void *sk, int level, int option, void *value, int bytes);
+long bpf_getsockopt(void *sk, int level, int option, void *value, int bytes);
+void *bpf_sk_storage_get(void *map, void *sk, void *value, u64 flags);
+long bpf_sk_storage_delete(void *map, void *sk);
 /* The number that a kernel's build has; here HZ is a constant, and this the same. */
 extern unsigned long CONFIG_HZ;
 #define HZ 1000UL

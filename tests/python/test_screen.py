@@ -270,7 +270,7 @@ def test_screening_again_repeats_no_run(folder: Path, monkeypatch: pytest.Monkey
     suite = suite_named(str(folder / "suite"))
     settings = ScreenSettings(folder / "runs", jobs=1)
     first = screen(control_named("cubic"), suite, settings)
-    monkeypatch.setattr("fairwind.execution.execute._run_one", _refuse)
+    monkeypatch.setattr("fairwind.execution.threads._run_one", _refuse)
     assert screen(control_named("cubic"), suite, settings).findings == first.findings
 
 

@@ -23,6 +23,8 @@ enum fault {
 	FAULT_BEYOND_STATE,
 	FAULT_FIELD,
 	FAULT_MEMORY,
+	FAULT_SOCKET_OPTION,
+	FAULT_SOCKET_STORAGE,
 };
 
 /* Where a fault goes on: five words, as the compiler wants them. */
@@ -76,6 +78,37 @@ long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
 	asked_flags = ((const struct tcp_sock *)tp)->ecn_flags;
 	is_asked = true;
 	return 0;
+}
+
+/* ---- options and storage of sockets: there are none ---- */
+
+long bpf_setsockopt(void *sk, int level, int option, void *value __maybe_unused, int bytes __maybe_unused)
+{
+	CHECK_SENDER(sk);
+	if (level != SOL_TCP || option != TCP_NODELAY)
+		end_hook(FAULT_SOCKET_OPTION, 0);
+	return -EOPNOTSUPP;
+}
+
+long bpf_getsockopt(void *sk, int level __maybe_unused, int option __maybe_unused, void *value __maybe_unused,
+		    int bytes __maybe_unused)
+{
+	CHECK_SENDER(sk);
+	end_hook(FAULT_SOCKET_OPTION, 0);
+}
+
+void *bpf_sk_storage_get(void *map __maybe_unused, void *sk, void *value __maybe_unused, u64 flags)
+{
+	CHECK_SENDER(sk);
+	if (flags & BPF_SK_STORAGE_GET_F_CREATE)
+		end_hook(FAULT_SOCKET_STORAGE, 0);
+	return NULL;
+}
+
+long bpf_sk_storage_delete(void *map __maybe_unused, void *sk)
+{
+	CHECK_SENDER(sk);
+	return -ENOENT;
 }
 
 /* ---- growth, as the kernel has it ---- */
@@ -260,6 +293,7 @@ VISIBLE const u32 fairwind_layout[] = {
 	PLACE(inet_conn.icsk_ca_priv),
 	PLACE(snd_cwnd),
 	PLACE(snd_ssthresh),
+	PLACE(prr_delivered),
 	PLACE(max_packets_out),
 	PLACE(ecn_flags),
 	PLACE(packets_out),

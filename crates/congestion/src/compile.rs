@@ -11,21 +11,34 @@ use std::process::Command;
 use thiserror::Error;
 
 /// The header, and the names under which programs written for a kernel ask for it.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 8] = [
     ("fairwind.h", include_str!("../../../congestion/include/fairwind.h")),
     ("vmlinux.h", include_str!("../../../congestion/include/vmlinux.h")),
+    ("errno.h", include_str!("../../../congestion/include/errno.h")),
     ("bpf_tracing_net.h", include_str!("../../../congestion/include/bpf_tracing_net.h")),
     ("bpf/bpf_helpers.h", include_str!("../../../congestion/include/bpf/bpf_helpers.h")),
     ("bpf/bpf_tracing.h", include_str!("../../../congestion/include/bpf/bpf_tracing.h")),
     ("bpf/bpf_core_read.h", include_str!("../../../congestion/include/bpf/bpf_core_read.h")),
+    (MODULE, include_str!("../../../congestion/include/kernel_module.h")),
 ];
+/// The header that stands in the place of all those of a kernel that the source of a kernel's module includes.
+const MODULE: &str = "kernel_module.h";
+/// Folders of a kernel's headers.
+const KERNEL_FOLDERS: [&str; 3] = ["linux/", "net/", "asm/"];
 /// The support code that is linked with every source.
 const SUPPORT: &str = include_str!("../native/support.c");
 const WATCHED: &str = include_str!("../native/watched.h");
+/// CUBIC of a kernel, for sources that call its functions, and the algorithm that it consists of.
+const CUBIC: [(&str, &str); 2] = [
+    ("cubictcp.c", include_str!("../native/cubictcp.c")),
+    ("cubic.c", include_str!("../../../congestion/cubic.c")),
+];
+const CALLS_CUBIC: &str = "cubictcp_";
 
 /// What compiled congestion controls were compiled against: the header and what is linked with them.
 pub fn interface() -> String {
-    HEADERS.iter().map(|(_, text)| *text).chain([SUPPORT, WATCHED]).collect()
+    let linked = CUBIC.iter().map(|(_, text)| *text).chain([SUPPORT, WATCHED]);
+    HEADERS.iter().map(|(_, text)| *text).chain(linked).collect()
 }
 
 /// What a source does announces itself to functions of ours (`native/watched.h`), which end a hook that does what a kernel's
@@ -69,6 +82,13 @@ pub enum CompileError {
         path = .0.display()
     )]
     NoTable(PathBuf),
+    /// The source of a kernel's module is no eBPF program.
+    #[error(
+        "{path} is the source of a kernel's module, which runs in the simulator only: compile it with --no-object; \
+         a kernel has it as its own module (modprobe)",
+        path = .0.display()
+    )]
+    Module(PathBuf),
     /// The compiler is missing.
     #[error("{compiler} cannot be started: {reason}; install it (apt-get install {package})")]
     NoCompiler {
@@ -126,16 +146,18 @@ pub struct Compiled {
 /// # Errors
 /// If it is no congestion control or the compiler refuses it; its words are in the error.
 pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
-    let table = table_of(file)?;
-    let folder = headers(out)?;
+    let (text, table) = read(file)?;
+    let folder = headers(out, &text)?;
     let path = fs::canonicalize(file).map_err(|reason| at(file, reason))?;
     let unit = folder.path().join("unit.c");
     write(&unit, &source::unit(&path, "plugged", &table))?;
     let support = folder.path().join("support.c");
     write(&support, SUPPORT)?;
+    let cubic = cubic_if_called(&text, folder.path())?;
     write(&folder.path().join("watched.h"), WATCHED)?;
     let compiler = Compiler::from_environment("CC", "cc", "gcc");
     let assembly = folder.path().join("unit.s");
+    let of_module = text.contains(source::REGISTERS).then_some("-DFAIRWIND_MODULE");
     let common = || {
         let mut command = compiler.command();
         command
@@ -143,6 +165,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
             .arg("-Werror=implicit-function-declaration")
             .args(source::GUARD)
             .args(AS_A_KERNEL)
+            .args(of_module)
             .args(["-fvisibility=hidden", "-I"])
             .arg(folder.path());
         command
@@ -153,15 +176,14 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
         command
     };
     let made = compiler.compile(file, folder.path(), of_source)?;
-    let text = fs::read_to_string(&assembly).map_err(|reason| at(&assembly, reason))?;
-    if let Some(function) = endless_loop_in(&text) {
+    let code = fs::read_to_string(&assembly).map_err(|reason| at(&assembly, reason))?;
+    if let Some(function) = endless_loop_in(&code) {
         return Err(CompileError::Endless { path: file.to_owned(), function: function.to_owned() });
     }
     let mut of_library = common();
     // Undefined symbols are reported now, and not when a run calls them.
     of_library.args(["-shared", "-Wl,-z,defs"]).args(PLAIN_LOOPS);
-    of_library.args([&assembly, &support]);
-    of_library.arg("-o").arg(out);
+    of_library.args([&assembly, &support]).args(cubic).arg("-o").arg(out);
     compiler.run(of_library, file)?;
     Ok(Compiled { library: out.to_owned(), ..made })
 }
@@ -171,8 +193,11 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
 /// # Errors
 /// As [`compile`].
 pub fn compile_object(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
-    table_of(file)?;
-    let folder = headers(out)?;
+    let (text, _) = read(file)?;
+    if text.contains(source::REGISTERS) {
+        return Err(CompileError::Module(file.to_owned()));
+    }
+    let folder = headers(out, &text)?;
     let compiler = Compiler::from_environment("CLANG", "clang", "clang");
     let of_object = || {
         let mut command = compiler.command();
@@ -250,29 +275,61 @@ impl Compiler {
     }
 }
 
-fn table_of(file: &Path) -> Result<String, CompileError> {
+/// The text of a source, and the name of its table.
+fn read(file: &Path) -> Result<(String, String), CompileError> {
     let text = fs::read_to_string(file).map_err(|reason| at(file, reason))?;
-    source::table_of(&text).ok_or_else(|| CompileError::NoTable(file.to_owned()))
+    let table = source::table_of(&text).ok_or_else(|| CompileError::NoTable(file.to_owned()))?;
+    Ok((text, table))
 }
 
-/// A temporary folder with the headers, beside the output.
-fn headers(out: &Path) -> Result<tempfile::TempDir, CompileError> {
+/// Writes CUBIC of a kernel into a folder, if a source calls it; the file to compile.
+fn cubic_if_called(text: &str, folder: &Path) -> Result<Option<PathBuf>, CompileError> {
+    // A module that is CUBIC itself has functions of these names.
+    if !text.contains(CALLS_CUBIC) || text.contains(source::REGISTERS) {
+        return Ok(None);
+    }
+    for (name, text) in CUBIC {
+        write(&folder.join(name), text)?;
+    }
+    Ok(Some(folder.join(CUBIC[0].0)))
+}
+
+/// A temporary folder with the headers that a source asks for, beside the output.
+fn headers(out: &Path, text: &str) -> Result<tempfile::TempDir, CompileError> {
     let beside =
         out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = tempfile::Builder::new()
         .prefix(".congestion")
         .tempdir_in(beside)
         .map_err(|reason| at(beside, reason))?;
-    let inner = folder.path().join("bpf");
-    fs::create_dir(&inner).map_err(|reason| at(&inner, reason))?;
     for (name, text) in HEADERS {
         write(&folder.path().join(name), text)?;
+    }
+    if text.contains(source::REGISTERS) {
+        for name in kernel_headers(text) {
+            write(&folder.path().join(name), &format!("#include \"{MODULE}\"\n"))?;
+        }
     }
     Ok(folder)
 }
 
+/// The headers of a kernel that a source includes, as `linux/mm.h`.
+fn kernel_headers(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.lines().filter_map(|line| {
+        let (_, name) = line.trim_start().strip_prefix('#')?.split_once("include <")?;
+        Some(name.split_once('>')?.0)
+    });
+    names.filter(|name| {
+        !name.contains("..") && KERNEL_FOLDERS.iter().any(|folder| name.starts_with(folder))
+    })
+}
+
+/// Writes a file, in a new folder if it is to lie in one.
 fn write(path: &Path, text: &str) -> Result<(), CompileError> {
-    fs::write(path, text).map_err(|reason| at(path, reason))
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(path, text))
+        .map_err(|reason| at(path, reason))
 }
 
 fn at(path: &Path, reason: io::Error) -> CompileError {

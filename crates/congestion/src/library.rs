@@ -38,6 +38,14 @@ pub enum LoadError {
         /// The fault of the name.
         fault: &'static str,
     },
+    /// The function that begins a kernel's module has failed.
+    #[error("{path}: the function of module_init gives {answer}: with these parameters the module does not start", path = .path.display())]
+    NoStart {
+        /// The library.
+        path: PathBuf,
+        /// What it gives: the negative number of an error.
+        answer: i32,
+    },
     /// A parameter cannot be set so.
     #[error("{path}: the parameter {name}: {fault}", path = .path.display())]
     Parameter {
@@ -129,9 +137,22 @@ fn factory(
     let (calls, table) = unsafe { (Calls::of(&library), table_of(&library)) };
     let calls = calls.map_err(|error| not_ours(path, &error))?;
     let table = table.map_err(|error| not_ours(path, &error))?;
+    start_module(&library, path)?;
     let library = Arc::new(library);
     // SAFETY: the table lies in the library, which the factory and its algorithms keep.
     Ok(unsafe { NativeFactory::new(name.to_owned(), table, calls, Some(library)) })
+}
+
+/// Runs the function that a kernel's module begins with (`module_init`), where the source is that of one: it derives from
+/// the parameters what its hooks use.
+fn start_module(library: &libloading::Library, path: &Path) -> Result<(), LoadError> {
+    // SAFETY: `kernel_module.h` declares it with this type.
+    let start = unsafe { library.get::<unsafe extern "C" fn() -> i32>(b"fairwind_start_module") };
+    // SAFETY: it is called once, before anything else of the library.
+    match start.map_or(0, |start| unsafe { start() }) {
+        0 => Ok(()),
+        answer => Err(LoadError::NoStart { path: path.to_owned(), answer }),
+    }
 }
 
 unsafe fn table_of(library: &libloading::Library) -> Result<*const Table, libloading::Error> {

@@ -28,6 +28,7 @@ pub(crate) struct Table {
     cong_avoid: Option<GrowthHook>,
     set_state: Option<ByteHook>,
     cwnd_event: Option<NumberHook>,
+    cwnd_event_tx_start: Option<PlainHook>,
     in_ack_event: Option<NumberHook>,
     pkts_acked: Option<ReportHook>,
     min_tso_segs: Option<AnswerHook>,
@@ -40,6 +41,8 @@ pub(crate) struct Table {
     flags: u32,
     init: Option<PlainHook>,
     release: Option<PlainHook>,
+    /// A pointer that nobody follows.
+    owner: usize,
 }
 
 impl Table {
@@ -65,13 +68,17 @@ impl Table {
         }
     }
 
+    fn has_window_events(&self) -> bool {
+        self.cwnd_event.is_some() || self.cwnd_event_tx_start.is_some()
+    }
+
     fn hooks(&self) -> Hooks {
         let bit = |has: bool, hook| if has { hook } else { Hooks::default() };
         bit(self.in_ack_event.is_some(), Hooks::IN_ACK_EVENT)
             .and(bit(self.pkts_acked.is_some(), Hooks::PKTS_ACKED))
             .and(bit(self.cong_control.is_some(), Hooks::CONG_CONTROL))
             .and(bit(self.set_state.is_some(), Hooks::SET_STATE))
-            .and(bit(self.cwnd_event.is_some(), Hooks::CWND_EVENT))
+            .and(bit(self.has_window_events(), Hooks::CWND_EVENT))
             .and(bit(self.undo_cwnd.is_some(), Hooks::UNDO_CWND))
             .and(bit(self.ssthresh.is_some(), Hooks::SSTHRESH))
             .and(bit(self.cong_avoid.is_some(), Hooks::CONG_AVOID))
@@ -262,6 +269,14 @@ fn complaint(name: &str, hook: &str, fault: u32, line: u32) -> String {
             "wrote a field that no kernel lets it write",
             "fairwind.h lists the writable fields at its beginning",
         ),
+        9 => (
+            "asked for a socket option, which the simulator does not have",
+            "set what the option stands for in the scenario",
+        ),
+        10 => (
+            "asked for storage of a socket, which the simulator does not have",
+            "keep the state in icsk_ca_priv",
+        ),
         _ => ("touched memory that is not its own", "look at its pointers and indices"),
     };
     format!("{name} {done} in {hook}{place}, and was ended: {advice}")
@@ -347,6 +362,9 @@ impl CongestionControl for NativeControl {
             WindowEvent::UnmarkedData => 4,
             WindowEvent::MarkedData => 5,
         };
+        if event == WindowEvent::SendingBegins && self.table.cwnd_event_tx_start.is_some() {
+            return self.plain(self.table.cwnd_event_tx_start, "cwnd_event_tx_start", sender);
+        }
         if self.table.cwnd_event.is_none() {
             return;
         }
@@ -393,6 +411,8 @@ mod tests {
         let hidden = [
             "icsk_retransmits",
             "prior_ssthresh",
+            "prr_delivered",
+            "prr_out",
             "reordering",
             "total_retrans",
             "write_seq",
@@ -413,7 +433,7 @@ mod tests {
     }
 
     unsafe extern "C" {
-        static fairwind_layout: [u32; 42];
+        static fairwind_layout: [u32; 43];
     }
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
@@ -428,6 +448,7 @@ mod tests {
             offset_of!(TcpSock, control.private),
             offset_of!(TcpSock, window),
             offset_of!(TcpSock, threshold),
+            offset_of!(TcpSock, reduction_delivered),
             offset_of!(TcpSock, max_outstanding),
             offset_of!(TcpSock, ecn_flags),
             offset_of!(TcpSock, outstanding),

@@ -116,7 +116,7 @@ def screen(
     chosen = suite_named(suite)
     names = _names(engines)
     before = None if baseline is None else read_record(baseline)
-    screened = control_named(control, for_kernel=any(name != "sim" for name in names))
+    screened = control_named(control, for_kernel="kernel" in names)
     for text in screened.warnings:
         log(text)
     folder = out or Path("screens") / f"{screened.name}-{chosen.name}"

@@ -118,6 +118,15 @@ class Own:
         texts = [(self.folder / name).read_text(encoding="utf-8") for name in self.headers]
         return digest("\0".join([self.source, *texts]))
 
+    def is_of(self, file: Path) -> bool:
+        """Return whether it was compiled from this file as it is now."""
+        beside = file.resolve().parent
+        kept = {SOURCE: file, **{name: beside / name for name in self.headers}}
+        return self.origin == str(file.resolve()) and all(
+            one.is_file() and one.read_bytes() == (self.folder / name).read_bytes()
+            for name, one in kept.items()
+        )
+
     @property
     def library(self) -> Path:
         """Library for the simulator."""
@@ -167,6 +176,44 @@ def own_named(name: str) -> Own | None:
     has_object = (folder / OBJECT).exists()
     again = folder / SOURCE
     return build(again, name, with_object=has_object, origin=own.origin, takes_name=True)[0]
+
+
+def free_name(name: str) -> str:
+    """Put ``-own`` behind a name that a control of the endpoint or of the repository has."""
+    return f"{name}-own" if _is_taken(name) else name
+
+
+def _is_taken(name: str) -> bool:
+    return name in ENDPOINTS_OWN or built_in_named(name) is not None
+
+
+def control_of_file(file: Path, *, with_object: bool = False) -> tuple[Own, list[str]]:
+    """Give the congestion control of a C file, compiled unless that was done since it changed.
+
+    It is registered under the file's name without the ending, as `build` does (see `free_name`).
+
+    Parameters
+    ----------
+    file : Path
+        The C source.
+    with_object : bool
+        Whether to compile it for a kernel, too, which needs clang.
+
+    Returns
+    -------
+    tuple of Own and list of str
+        The control, and what the compilers warned of, if they ran.
+
+    Raises
+    ------
+    FairwindError
+        As `build`.
+    """
+    name = free_name(file.stem)
+    known = own_named(name)
+    if known is not None and known.is_of(file) and (known.object_bytes or not with_object):
+        return known, []
+    return build(file, name, with_object=with_object, takes_name=True)
 
 
 def build(
@@ -270,7 +317,7 @@ def _check_name(name: str) -> None:
         raise FairwindError(
             f"{name!r} cannot be the name of a congestion control: {fault}", _TRY_NAME
         )
-    if name in ENDPOINTS_OWN or built_in_named(name) is not None:
+    if _is_taken(name):
         raise FairwindError(f"there is a congestion control {name!r} already", _TRY_NAME)
 
 
@@ -281,7 +328,7 @@ def _read_source(file: Path) -> None:
     if file.suffix != ".c":
         raise FairwindError(f"{file} does not end in .c", "give a C source")
     text = read_text(file, "give the path of a C source")
-    if not re.search(r"struct\s+tcp_congestion_ops\s+\w+\s*=", text):
+    if not re.search(r"struct\s+tcp_congestion_ops(\s+\w+)+\s*=", text):
         raise FairwindError(
             f"{file} has no `struct tcp_congestion_ops NAME = {{ ... }}`",
             "add this table of its hooks at the end; `fairwind congestion show reno-c` prints one",

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairwind.congestion.files import with_compiled_files
 from fairwind.congestion.sources import ENDPOINTS_OWN, built_in, own_controls
 from fairwind.congestion.used import ControlClass, check_hooks, control_settings, parameter_faults
 from fairwind.engine.core import (
@@ -102,9 +103,10 @@ class Scenario:
         ScenarioError
             With everything that is wrong in the scenario at once.
         """
-        controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
         # Files that the scenario names lie beside it.
-        folder, written = Path(self.file).parent, (self.file, self.text, self.overrides)
+        folder = Path(self.file).parent
+        written = (self.file, *with_compiled_files(self.text, self.overrides, folder))
+        controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
         provided = [text_of(folder, named) for named in named_files(*written)]
         document = plan_document(*written, provided, controls)
         plan = Plan.from_document(document, (row["column"] for row in table_columns()))

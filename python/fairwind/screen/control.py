@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairwind.congestion.sources import ENDPOINTS_OWN, build, built_in, built_in_named, own_controls
+from fairwind.congestion.sources import (
+    ENDPOINTS_OWN,
+    built_in,
+    control_of_file,
+    free_name,
+    own_controls,
+)
 from fairwind.congestion.used import HOOKS, ControlClass
 from fairwind.errors import FairwindError
 
@@ -51,11 +57,12 @@ def control_named(word: str, *, for_kernel: bool = False) -> ScreenedControl:
         If there is none, a compiler refuses it, or the file has no such class.
     """
     if word.endswith(".c"):
-        return _compiled(Path(word), for_kernel=for_kernel)
+        compiled, said = control_of_file(Path(word), with_object=for_kernel)
+        return ScreenedControl(compiled.name, warnings=tuple(said))
     file, _, name = word.rpartition(":") if ".py:" in word else (word, "", "")
     if file.endswith(".py"):
         written = _class_in(Path(file), name)
-        free = _free_name(written.__name__.lower())
+        free = free_name(written.__name__.lower())
         return ScreenedControl(free, {free: written})
     own = [one.name for one in own_controls()]
     names = [*ENDPOINTS_OWN, *(one.name for one in built_in()), *own]
@@ -67,17 +74,6 @@ def control_named(word: str, *, for_kernel: bool = False) -> ScreenedControl:
         f"there is no congestion control {word!r}",
         f"{hint}give a name of `fairwind congestion list`, a C file, or FILE.py:CLASS",
     )
-
-
-def _compiled(file: Path, *, for_kernel: bool) -> ScreenedControl:
-    own, said = build(file, _free_name(file.stem), with_object=for_kernel, takes_name=True)
-    return ScreenedControl(own.name, warnings=tuple(said))
-
-
-def _free_name(name: str) -> str:
-    """Give a name that no control of the endpoint or of the repository has."""
-    is_taken = name in ENDPOINTS_OWN or built_in_named(name) is not None
-    return f"{name}-screened" if is_taken else name
 
 
 def _class_in(file: Path, name: str) -> ControlClass:

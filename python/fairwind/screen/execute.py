@@ -13,8 +13,7 @@ from fairwind.engine.core import core_version
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.execution.execute import RunSettings, manifest_of, run_plan
-from fairwind.execution.folder import default_folder
+from fairwind.execution.execute import RunSettings, folder_of, run_plan
 from fairwind.results import Results
 from fairwind.scenario import Scenario
 from fairwind.screen.control import ScreenedControl
@@ -84,6 +83,11 @@ class ScenarioDone:
     findings: tuple[Finding, ...]
 
 
+def run_folder(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
+    """Give the folder of a scenario's run among those of screenings: equal ones have the same."""
+    return settings.runs / folder_of(scenario.plan, engine, RunSettings(settings.jobs)).name
+
+
 @dataclass
 class _Screening:
     """The changing state of a screening on one engine."""
@@ -104,14 +108,11 @@ class _Screening:
 
     def run(self, scenario: Scenario) -> Results:
         """Run a scenario, or take it from the folder of runs; once only."""
-        plan = scenario.plan
-        place = RunSettings(self.settings.jobs)
-        folder = default_folder(manifest_of(plan, self.engine, place))
-        if folder.name not in self.done:
-            out = self.settings.runs / folder.name
+        out = run_folder(scenario, self.engine, self.settings)
+        if out.name not in self.done:
             place = RunSettings(self.settings.jobs, out)
-            self.done[folder.name] = run_plan(plan, self.engine, place)
-        return self.done[folder.name]
+            self.done[out.name] = run_plan(scenario.plan, self.engine, place)
+        return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
         """Run a scenario with the control, and note what its flows complained of."""
@@ -153,7 +154,7 @@ def screen(
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
     series: list[Series] = []
-    total = len(templates) * len(settings.engines)
+    number, total = 0, len(templates) * len(settings.engines)
     for name in settings.engines:
         engine = engine_named(name, dict(control.classes))
         against = settings.against or suite.against
@@ -164,8 +165,8 @@ def screen(
             took = time.monotonic() - begin
             seconds[template.area] = seconds.get(template.area, 0.0) + took
             findings += found
+            number += 1
             if on_scenario is not None:
-                number = len({(one.engine, one.scenario) for one in findings})
                 on_scenario(ScenarioDone(number, total, template, name, took, found))
         findings.append(_faults(state))
         series += state.series

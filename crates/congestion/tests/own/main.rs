@@ -2,6 +2,7 @@
 
 mod conventions;
 mod faults;
+mod modules;
 mod names;
 mod parameters;
 

@@ -37,6 +37,11 @@ impl Reduction {
         self.window_before
     }
 
+    /// Segments delivered and sent since it began.
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        (self.delivered, self.sent)
+    }
+
     /// Counts a segment sent during the reduction.
     pub(crate) fn on_sent(&mut self) {
         self.sent += 1;

@@ -5,8 +5,9 @@
 
 use super::tcp_sock::{AckReport, LostSegment, RateSample, TcpSock};
 use super::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, ControlFaults, FLAG_ECHO, Hooks,
-    PluggedAlgorithm, RequestedAck, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, ControlFaults,
+    FLAG_ACKNOWLEDGED, FLAG_ADVANCED, FLAG_ECHO, FLAG_SACKED, Hooks, PluggedAlgorithm,
+    RequestedAck, WindowEvent,
 };
 use crate::config::AckCounting;
 use crate::ecn::EcnReceiver;
@@ -48,6 +49,15 @@ fn ecn_flags(is_negotiated: bool, is_cwr_due: bool, receiver: ReceiverView) -> u
         | bit(is_cwr_due, ECN_OWES_REDUCED)
         | bit(receiver.is_echo_due, ECN_DEMANDS)
         | bit(receiver.has_seen_capable, ECN_SEEN)
+}
+
+/// The flags of `cong_control`.
+fn control_flags(ack: &AckEvent) -> i32 {
+    let bit = |has: AckFlags, bit: i32| if ack.has(has) { bit } else { 0 };
+    bit(AckFlags::ACKNOWLEDGED, FLAG_ACKNOWLEDGED)
+        | bit(AckFlags::SACKED, FLAG_SACKED)
+        | bit(AckFlags::ADVANCED, FLAG_ADVANCED)
+        | bit(AckFlags::CONGESTION_ECHOED, FLAG_ECHO)
 }
 
 /// Linux' bits of `icsk_ack.pending`: an acknowledgment is scheduled, delayed by a timer, due now.
@@ -268,6 +278,7 @@ impl Sender {
         let sender = &mut *plugged.sender;
         sender.control.timeouts = u8::try_from(self.rto.consecutive_timeouts()).unwrap_or(u8::MAX);
         sender.threshold_before = self.undo.threshold();
+        (sender.reduction_delivered, sender.reduction_sent) = self.reduction.counts();
         sender.reordering = self.reordering.threshold();
         sender.retransmissions = self.stats.retransmissions();
         sender.written_end = (self.send.next() + unsent).get();
@@ -564,7 +575,7 @@ impl Sender {
         sample.flight_before = plugged.flight_before;
         sample.rtt_micros = rtt.map_or(-1, |rtt| i64::from(micros(rtt)));
         let acknowledgment = self.send.oldest_unacked().get();
-        let flags = if ack.has(AckFlags::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
+        let flags = control_flags(ack);
         let at_sending = self.delivery_rate.take_at_sending();
         self.consult_again(|control, sender| {
             if let Some(at_sending) = at_sending {

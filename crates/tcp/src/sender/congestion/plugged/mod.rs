@@ -96,6 +96,12 @@ pub const ACK_WINDOW_UPDATE: u32 = 2;
 pub const ACK_ECHO: u32 = 4;
 /// The bit for it in the flags of `cong_control` (`FLAG_ECE`).
 pub const FLAG_ECHO: i32 = 0x40;
+/// It acknowledges new data (`FLAG_DATA_ACKED`).
+pub const FLAG_ACKNOWLEDGED: i32 = 0x04;
+/// It newly selectively acknowledges data (`FLAG_DATA_SACKED`).
+pub const FLAG_SACKED: i32 = 0x20;
+/// It advances SND.UNA (`FLAG_SND_UNA_ADVANCED`).
+pub const FLAG_ADVANCED: i32 = 0x400;
 
 /// A congestion control algorithm of one connection.
 ///
@@ -119,7 +125,7 @@ pub trait CongestionControl: Debug + Send {
     fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {}
 
     /// Called for every acknowledgment; the algorithm alone sets window and rate (`cong_control`).
-    /// `flags` are the `FLAG_...` of Linux, of which [`FLAG_ECHO`] is set here.
+    /// `flags` are the `FLAG_...` of Linux, of which those above are set here.
     fn cong_control(
         &mut self,
         sender: &mut TcpSock,

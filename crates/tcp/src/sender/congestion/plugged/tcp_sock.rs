@@ -67,6 +67,10 @@ pub struct TcpSock {
     pub window_before: u32,
     /// Threshold before it (`prior_ssthresh`).
     pub threshold_before: u32,
+    /// Segments delivered since the reduction began (`prr_delivered`).
+    pub reduction_delivered: u32,
+    /// Segments sent since (`prr_out`).
+    pub reduction_sent: u32,
     /// Maximum segments outstanding in the last round trip (`max_packets_out`).
     pub max_outstanding: u32,
     /// Bit 0: the window was the limit (`is_cwnd_limited`).
@@ -176,6 +180,8 @@ impl Default for TcpSock {
             threshold: INFINITE,
             window_before: 0,
             threshold_before: 0,
+            reduction_delivered: 0,
+            reduction_sent: 0,
             max_outstanding: 0,
             window_limited: 0,
             ecn_flags: 0,
