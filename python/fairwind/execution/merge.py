@@ -141,7 +141,7 @@ class _Table:
         self._frames.clear()
         self._values = 0
         self._parts.append(part)
-        size = part.estimated_size()
+        size = int(part.estimated_size())
         self._bytes += size
         self.held_bytes += size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +13,9 @@ from fairwind.engine.core import core_version
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.execution.execute import RunSettings, manifest_of, run_plan
+from fairwind.execution.address import LOCAL
+from fairwind.execution.deploy import kept_clusters
+from fairwind.execution.execute import RunSettings, RunState, manifest_of, run_plan
 from fairwind.execution.folder import default_folder
 from fairwind.results import Results
 from fairwind.scenario import Scenario
@@ -53,6 +55,8 @@ class ScreenSettings:
         Of all random draws.
     jobs : int, optional
         Simulations at once.
+    workers : str
+        Where simulations run, as of `RunSettings`.
     """
 
     runs: Path
@@ -62,6 +66,7 @@ class ScreenSettings:
     seeds: int | None = None
     seed: int = SEED
     jobs: int | None = None
+    workers: str = LOCAL
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class _Screening:
     engine: Engine
     engine_name: str
     against: tuple[str, ...]
+    on_progress: Callable[[RunState], None] | None = None
     done: dict[str, Results] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     series: list[Series] = field(default_factory=list)
@@ -105,12 +111,12 @@ class _Screening:
     def run(self, scenario: Scenario) -> Results:
         """Run a scenario, or take it from the folder of runs; once only."""
         plan = scenario.plan
-        place = RunSettings(self.settings.jobs)
+        place = RunSettings(self.settings.jobs, workers=self.settings.workers)
         folder = default_folder(manifest_of(plan, self.engine, place))
         if folder.name not in self.done:
             out = self.settings.runs / folder.name
-            place = RunSettings(self.settings.jobs, out)
-            self.done[folder.name] = run_plan(plan, self.engine, place)
+            place = replace(place, out=out)
+            self.done[folder.name] = run_plan(plan, self.engine, place, self.on_progress)
         return self.done[folder.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
@@ -135,13 +141,22 @@ class _Screening:
         return self.run(without_control(template, standard, self.seeds, self.settings.seed))
 
 
+@kept_clusters()
 def screen(
     control: ScreenedControl,
     suite: Suite,
     settings: ScreenSettings,
     on_scenario: Callable[[ScenarioDone], None] | None = None,
+    on_progress: Callable[[RunState], None] | None = None,
 ) -> ScreenRecord:
     """Run a suite with a congestion control, and judge it area by area.
+
+    Parameters
+    ----------
+    on_scenario : callable, optional
+        Called when a scenario is finished.
+    on_progress : callable, optional
+        As of `run_plan`.
 
     Raises
     ------
@@ -157,7 +172,7 @@ def screen(
     for name in settings.engines:
         engine = engine_named(name, dict(control.classes))
         against = settings.against or suite.against
-        state = _Screening(control, suite, settings, engine, name, against)
+        state = _Screening(control, suite, settings, engine, name, against, on_progress)
         for template in templates:
             begin = time.monotonic()
             found = tuple(_findings(state, template))
