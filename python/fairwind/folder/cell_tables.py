@@ -141,8 +141,9 @@ class CellTables:
 
     def is_large(self, name: str) -> bool:
         """Return whether memory might not hold a table; it is a file by itself."""
-        file = self._folder / f"{name}{PARQUET}"
-        return name in LARGE and name not in self._together and file.exists()
+        if name not in LARGE or name in self._together:
+            return False
+        return (self._folder / f"{name}{PARQUET}").exists()
 
     def check(self) -> None:
         """Read everything once, large tables without holding them.
