@@ -75,12 +75,15 @@ compile: build compile-tests ## compile everything that tests need; faster with 
 compile-tests:
 	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
 
-wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution into dist/, and try the wheel in an empty environment
+wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution into dist/, and try both in empty places
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --sdist --out dist
+	@# The wheel has files that are built here, so it is not made of the source distribution.
+	$(BIN)/maturin sdist --out dist
+	$(BIN)/maturin build --release --locked --out dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir dist ./studies
 	rm -rf studies/build
 	PYTHON="$(PYTHON)" tools/try_wheel.sh dist
+	tools/try_sources.sh dist
 
 # What does not need Linux: the simulator and the analyser, with all that they use.
 OTHER_SYSTEMS := x86_64-pc-windows-gnu aarch64-apple-darwin

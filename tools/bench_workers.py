@@ -24,7 +24,7 @@ SCENARIO = """
 name = "bench of workers"
 duration = "{duration}"
 [path]
-rate = "1 Mbit/s"
+rate = "{rate}"
 rtt = "100 ms"
 queue = {{ discipline = "pfifo", limit = "1 bdp" }}
 [[flows]]
@@ -39,9 +39,23 @@ repeat = {repeat}
 """
 
 
+SLOW, FAST = "1 Mbit/s", "100 Mbit/s"
+"""Rates of the path: simulations of milliseconds, and of a third of a second for each 100 s."""
+
+
 @dataclass(frozen=True)
 class Cost:
-    """What one run took: in seconds, and in bytes of the client's memory."""
+    """What one run took.
+
+    Attributes
+    ----------
+    wall_s : float
+        Wall-clock time.
+    client_s, cluster_s : float
+        Processor time of the client, and of scheduler and workers.
+    client_bytes : int
+        The client's memory at most.
+    """
 
     wall_s: float
     client_s: float
@@ -55,18 +69,21 @@ def main() -> None:
     parser.add_argument(
         "--simulations", type=int, default=2000, help="of the run with four workers"
     )
-    parser.add_argument("--many", type=int, default=0, help="also so many in the client's memory")
+    parser.add_argument(
+        "--many", type=int, default=0, help="also so many, for the client's memory at most"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fairwind-bench-") as folder:
         place = Path(folder)
         _print_overhead(place, arguments.simulations)
-        _print_throughput(place)
+        _print_throughput(place, "short", SCENARIO.format(rate=SLOW, duration="2 s", repeat=100))
+        _print_throughput(place, "longer", SCENARIO.format(rate=FAST, duration="100 s", repeat=8))
         if arguments.many:
             _print_memory(place, arguments.many)
 
 
 def _print_overhead(place: Path, simulations: int) -> None:
-    text = SCENARIO.format(duration="2 s", repeat=simulations // 20)
+    text = SCENARIO.format(rate=SLOW, duration="2 s", repeat=simulations // 20)
     local = _run(place, text, "local", ("--jobs", "1"))
     far = _on_cluster(place, text, "far", 4)
     _compare_bytes(place / "local", place / "far")
@@ -79,18 +96,22 @@ def _print_overhead(place: Path, simulations: int) -> None:
     print(f"overhead: {1000 * extra:.2f} ms of processor time for each simulation")
 
 
-def _print_throughput(place: Path) -> None:
-    text = SCENARIO.format(duration="200 s", repeat=8)
-    costs = [_on_cluster(place, text, f"with-{count}", count) for count in (1, 2)]
-    one, two = costs
-    print(f"160 longer simulations: one worker {one.wall_s:.1f} s, two {two.wall_s:.1f} s")
-    print(f"throughput of two workers: {one.wall_s / two.wall_s:.2f} times one")
-    busy = [(cost.client_s + cost.cluster_s) / cost.wall_s for cost in costs]
-    print(f"processors that the runs had: {busy[0]:.2f} and {busy[1]:.2f} of {os.cpu_count()}")
+def _print_throughput(place: Path, name: str, text: str) -> None:
+    """Print how much more two workers do than one; they share processors with all others."""
+    one, two = (_on_cluster(place, text, f"{name}-{count}", count) for count in (1, 2))
+    simulations = len(list((place / f"{name}-2" / "cells").iterdir()))
+    each = 1000 * one.cluster_s / simulations
+    print(f"{simulations} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
+    rates = [simulations / cost.wall_s for cost in (one, two)]
+    print(
+        f"  one worker {rates[0]:.1f} a second, two {rates[1]:.1f}: {rates[1] / rates[0]:.2f} times"
+    )
+    busy = [(cost.client_s + cost.cluster_s) / cost.wall_s for cost in (one, two)]
+    print(f"  processors that the runs had: {busy[0]:.2f} and {busy[1]:.2f} of {os.cpu_count()}")
 
 
 def _print_memory(place: Path, simulations: int) -> None:
-    text = SCENARIO.format(duration="100 ms", repeat=simulations // 20)
+    text = SCENARIO.format(rate=SLOW, duration="100 ms", repeat=simulations // 20)
     cost = _on_cluster(place, text, "many", 2)
     print(
         f"{simulations} simulations: {cost.wall_s:.0f} s, client {cost.client_s:.0f} s of "
@@ -104,7 +125,7 @@ def _on_cluster(place: Path, text: str, name: str, workers: int) -> Cost:
     with DaskCluster(logs) as dask:
         for _ in range(workers):
             dask.start_worker()
-        warm_up = SCENARIO.format(duration="2 s", repeat=4 * workers)
+        warm_up = SCENARIO.format(rate=SLOW, duration="2 s", repeat=4 * workers)
         _run(place, warm_up, f"{name}-before", ("--workers", dask.address))  # imports everything
         before = dask.cpu_seconds()
         cost = _run(place, text, name, ("--workers", dask.address))

@@ -31,6 +31,17 @@ test -s "$place/run/groups.parquet"
 run fairwind report run
 test -s "$place/run/report.html"
 
+# The other extras resolve, to packages that need no compiler either.
+env --chdir="$place" PATH="$place/venv/bin" PYTHONPATH= \
+    "$place/venv/bin/pip" install --quiet --disable-pip-version-check --dry-run --only-binary :all: "$wheel[cluster,pandas,tune]"
+
+# One-shot use, without an environment that anybody has made.
+if uvx=$(command -v uvx); then
+    env --chdir="$place" --unset=PYTHONPATH "$uvx" --quiet --from "$wheel" fairwind --version
+else
+    echo "one-shot use is not tried: uvx is not there (pip install uv)"
+fi
+
 # The extra `studies` takes the wheel beside it; nothing else is needed.
 env --chdir="$place" PATH="$place/venv/bin" PYTHONPATH= \
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder" "fairwind[studies]"

@@ -195,7 +195,8 @@ def new_report(
     FairwindError
         If the folder is none, or holds something.
     """
-    from fairwind.execution.folder import discard, make_folder, merge_tables, with_leading_columns
+    from fairwind.execution.folder import discard, make_folder, with_leading_columns
+    from fairwind.execution.merge import merge_tables
     from fairwind.folder.cell_tables import write_tables
 
     make_folder(out)

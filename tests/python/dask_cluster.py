@@ -101,6 +101,7 @@ class DaskCluster:
         assert self.scheduler is not None
         self.scheduler.send_signal(signal.SIGKILL)
         self.scheduler.wait(timeout=30)
+        self.workers.clear()
 
     def cpu_seconds(self) -> float:
         """Give the processor time that all living processes have used."""

@@ -7,11 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwind.execution import folder as execution_folder
+from fairwind.execution import merge
 from fairwind.execution.execute import RunSettings, run_plan
-from fairwind.folder import cell_tables
 from fairwind.folder.cell_tables import LARGE, CellTables, large_tables, stream_bytes, write_tables
-from fairwind.folder.store import replace_lazily as lazily
 from made_up import ScriptedEngine, plan
 
 ROWS = pl.DataFrame(
@@ -24,11 +22,7 @@ ROWS = pl.DataFrame(
 (EVENTS,) = LARGE
 
 
-@pytest.mark.parametrize("kept", [cell_tables.KEPT_BYTES, 0])
-def test_tables_are_read_as_they_were_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
-) -> None:
-    monkeypatch.setattr(cell_tables, "KEPT_BYTES", kept)
+def test_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
     tables = {"flows": ROWS, "empty": ROWS.clear(), "none": pl.DataFrame()}
     write_tables(tmp_path, tables)
     assert [file.name for file in tmp_path.iterdir()] == ["tables.arrows"]
@@ -66,26 +60,34 @@ def test_tables_of_an_earlier_version_in_files_of_their_own_are_read(tmp_path: P
 def test_merging_on_the_disk_gives_the_same_rows(tmp_path: Path, monkeypatch) -> None:
     run_plan(plan(replicates=4), ScriptedEngine(), RunSettings(1, tmp_path))
     expected = {file.name: pl.read_parquet(file) for file in tmp_path.glob("*.parquet")}
-    monkeypatch.setattr(execution_folder, "FRAMES_AT_ONCE", 3)
-    monkeypatch.setattr(execution_folder, "MOST_ROW_BYTES", 1)
-    monkeypatch.setattr(execution_folder, "MOST_KEPT_BYTES", 1000)
-    written = []
-    monkeypatch.setattr(
-        execution_folder,
-        "replace_lazily",
-        lambda file, frame: (written.append(file), lazily(file, frame)),
-    )
-    execution_folder.merge_tables(tmp_path, plan(replicates=4))
+    monkeypatch.setattr(merge, "FRAMES_AT_ONCE", 3)
+    monkeypatch.setattr(merge, "MOST_ROW_BYTES", 1)
+    monkeypatch.setattr(merge, "MOST_HELD_BYTES", 1000)
+    lazily = merge.replace_lazily
+    written, spilled = [], []
+
+    def spy(file: Path, frame: pl.LazyFrame) -> None:
+        spilled.extend(tmp_path.glob(".tmp-merge/groups/*"))
+        written.append(file)
+        lazily(file, frame)
+
+    monkeypatch.setattr(merge, "replace_lazily", spy)
+    merge.merge_tables(tmp_path, plan(replicates=4))
     assert tmp_path / "groups.parquet" in written
+    assert len(set(spilled)) > 1
     for name, frame in expected.items():
         assert pl.read_parquet(tmp_path / name).equals(frame)
     assert not [*tmp_path.glob(".tmp-*")]
 
 
-def test_names_of_equal_simulations_take_memory_once(tmp_path: Path) -> None:
-    for name in ("0000-0000", "0000-0001"):
-        (tmp_path / name).mkdir()
-        write_tables(tmp_path / name, {"flows": ROWS, "groups": ROWS})
-    first, second = (CellTables(folder)._together for folder in sorted(tmp_path.iterdir()))
-    assert first == {"flows", "groups"}
-    assert first is second
+@pytest.mark.parametrize("most_row_bytes", [1, 1 << 27])
+def test_bytes_of_merged_tables_do_not_depend_on_memory(
+    tmp_path: Path, monkeypatch, most_row_bytes: int
+) -> None:
+    monkeypatch.setattr(merge, "MOST_ROW_BYTES", most_row_bytes)
+    run_plan(plan(replicates=4), ScriptedEngine(), RunSettings(1, tmp_path))
+    expected = {file.name: file.read_bytes() for file in tmp_path.glob("*.parquet")}
+    monkeypatch.setattr(merge, "MOST_HELD_BYTES", 1000)
+    monkeypatch.setattr(merge, "VALUES_AT_ONCE", 10)
+    merge.merge_tables(tmp_path, plan(replicates=4))
+    assert {file.name: file.read_bytes() for file in tmp_path.glob("*.parquet")} == expected

@@ -169,6 +169,26 @@ def test_interrupted_run_is_resumed_on_a_cluster(dask, local, tmp_path):
     assert tables(tmp_path / "far") == expected
 
 
+def test_bytes_are_the_same_whatever_is_killed(dask, local, tmp_path):
+    expected = local(LONGER)
+    dask.start_worker()
+    process = on(dask.address, tmp_path)
+    for count, victim in ((3, "worker"), (10, "scheduler"), (20, "worker"), (30, "client")):
+        wait_for_cells(tmp_path / "far", count)
+        if victim == "worker":
+            dask.kill_worker()
+        elif victim == "scheduler":
+            dask.kill_scheduler()
+            dask.start_scheduler()
+        else:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            process = on(dask.address, tmp_path)
+        dask.start_worker()
+    assert "of them resumed" in ended(process, dask)
+    assert tables(tmp_path / "far") == expected
+
+
 def test_results_come_by_storage(dask, local, tmp_path):
     expected = local(SHORT)
     storage = tmp_path / "storage"

@@ -15,6 +15,7 @@ from fairwind.answers.conditions import Condition, Judgement, Outcome, judge_run
 from fairwind.answers.effects import check_margin
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
+from fairwind.execution.deploy import kept_clusters
 from fairwind.execution.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
 from fairwind.folder.looks import read_looks, write_looks
 from fairwind.folder.manifest import MANIFEST, read_manifest
@@ -85,6 +86,7 @@ class Growth:
             raise FairwindError(f"a run needs a seed; at most {self.most_seeds} is none", "say 64")
 
 
+@kept_clusters()
 def run_until_decided(
     plan_of: Callable[[int], Plan],
     base: Plan,

@@ -36,6 +36,7 @@ from fairwind.cli.shell import shell
 from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.tune import tune
 from fairwind.cli.windows import app as windows
+from fairwind.cli.workers import Workers
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
@@ -73,14 +74,6 @@ Jobs = Annotated[
         min=1,
         help="Simulations at once. Default: one per processor; 1 on the kernel, where runs "
         "disturb each other.",
-    ),
-]
-Workers = Annotated[
-    str,
-    typer.Option(
-        metavar="WHERE",
-        help="Where simulations run: local, or a cluster of Dask: dask://HOST:PORT, ssh:HOST,HOST, "
-        "slurm:KEY=VALUE,... or kubernetes:KEY=VALUE,...; with storage=URL results go there first.",
     ),
 ]
 Force = Annotated[

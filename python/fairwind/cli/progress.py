@@ -122,17 +122,23 @@ def _columns(console: Console, *columns: ProgressColumn, **settings: Any) -> Pro
 
 @dataclass
 class _Warnings:
-    """Warnings and notices of a run, each printed once."""
+    """Warnings and notices of runs, each printed once.
+
+    Several runs on the same workers begin with the same notice.
+    """
 
     console: Console
     printed: int = 0
     noticed: int = 0
+    newest: str = ""
 
     def __call__(self, state: RunState) -> None:
         for text in state.warnings[self.printed :]:
             print_line(self.console, f"warning: {text}")
         for text in state.notices[self.noticed :]:
-            print_line(self.console, text)
+            if text != self.newest:
+                print_line(self.console, text)
+            self.newest = text
         self.printed, self.noticed = len(state.warnings), len(state.notices)
 
 

@@ -26,6 +26,7 @@ from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import one_of
+from fairwind.execution.deploy import kept_clusters
 from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
 from fairwind.notebook.drawing import of_study
@@ -90,6 +91,7 @@ def look_in_words(look: Look, growth: Growth) -> str:
     return f"{counted(look.seeds, 'seed')}: {undecided}{end}"
 
 
+@kept_clusters()
 def run_study(
     name: str,
     on: str,

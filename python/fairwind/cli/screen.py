@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_json
+from fairwind.cli.workers import Workers
 from fairwind.errors import FairwindError
+from fairwind.execution.address import LOCAL
 
 if TYPE_CHECKING:
-    from fairwind.screen.execute import ScenarioDone
+    from fairwind.screen.control import ScreenedControl
+    from fairwind.screen.execute import ScenarioDone, ScreenSettings
     from fairwind.screen.record import Change, ScreenRecord
+    from fairwind.screen.suite import Suite
     from fairwind.screen.verdicts import Finding
 
 RECORD, PAGE = "screen.json", "screen.html"
@@ -89,6 +93,7 @@ def screen(
     engines: Engines = "sim",
     areas: Areas = None,
     jobs: Jobs = None,
+    workers: Workers = LOCAL,
     seeds: Seeds = None,
     seed: Seed = 1,
     baseline: Baseline = None,
@@ -107,7 +112,6 @@ def screen(
     """
     from fairwind.screen.control import control_named
     from fairwind.screen.execute import ScreenSettings
-    from fairwind.screen.execute import screen as run_screen
     from fairwind.screen.record import changes_of, new_failures, read_record
     from fairwind.screen.suite import suite_named
 
@@ -128,8 +132,9 @@ def screen(
         seeds=seeds,
         seed=seed,
         jobs=jobs,
+        workers=workers,
     )
-    record = run_screen(screened, chosen, settings, _log_scenario)
+    record = _screened(screened, chosen, settings)
     changes = None if before is None else changes_of(record, before)
     failed = new_failures(record, before)
     _write(record, changes, folder, junit, failed)
@@ -143,6 +148,17 @@ def screen(
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _screened(control: ScreenedControl, suite: Suite, settings: ScreenSettings) -> ScreenRecord:
+    """Run a screening with its progress on standard error."""
+    from rich.console import Console
+
+    from fairwind.cli.progress import shown_progress
+    from fairwind.screen.execute import screen as run_screen
+
+    with shown_progress(Console(stderr=True)) as show:
+        return run_screen(control, suite, settings, _log_scenario, show)
 
 
 def _log_scenario(done: ScenarioDone) -> None:

@@ -23,7 +23,9 @@ from fairwind.cli.output import (
     print_json,
     print_rows,
 )
+from fairwind.cli.workers import Workers
 from fairwind.engine.selection import engine_named
+from fairwind.execution.address import LOCAL
 
 WIDEST = 120
 """Sentences are no longer on a line."""
@@ -54,6 +56,7 @@ def tune(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Simulations at once. Default: one per processor.")
     ] = None,
+    workers: Workers = LOCAL,
     figures: Annotated[
         bool,
         typer.Option("--figures", help="Write every figure as SVG, PNG and PDF, too."),
@@ -78,7 +81,7 @@ def tune(
     from fairwind.tuning.tuning import TuningRun, run_tuning
 
     with shown_progress(Console(stderr=True)) as show:
-        run = TuningRun(out, jobs, show, log, kernel)
+        run = TuningRun(out, jobs, show, log, kernel, workers)
         folder, outcome = run_tuning(tuning, engine_named("sim"), run)
     document = read_outcome(folder)
     _print_outcome(document, output, is_wide=wide)

@@ -4,8 +4,9 @@
 as it is there, and finally merges all of them into one file per table. It knows engines only
 through the `Engine` protocol.
 
-Map: `admission` whether an engine can run the plan and how long it takes, `folder` the run's folder
-and its final tables, `execute` the threads.
+Map: `admission` whether an engine can run the plan and how long it takes, `folder` the run's
+folder, `execute` the run, `merge` its final tables, `workers` what executes simulations: `threads`
+of this process or a `cluster`, chosen by `selection`.
 """
 
 from fairwind.lazy import lazy_names
@@ -14,6 +15,7 @@ _HOMES = {
     "RunSettings": "execute",
     "RunState": "execute",
     "admit": "admission",
+    "kept_clusters": "deploy",
     "one_of": "admission",
     "plan_seconds": "admission",
     "remarks": "admission",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from fairwind.errors import FairwindError
@@ -25,7 +26,54 @@ def started(address: Address) -> Iterator[str]:
     """
     if address.kind == "dask":
         yield address.hosts[0]
+    elif (kept := _KEPT.get()) is not None:
+        yield kept.scheduler(address)
+    else:
+        with _cluster(address) as scheduler:
+            yield scheduler
+
+
+@contextmanager
+def kept_clusters() -> Iterator[None]:
+    """Let all runs of the block share the clusters that they start, which last until its end.
+
+    To start one takes seconds, or hours in Slurm's queue. A cluster is started when a run needs it.
+    """
+    if _KEPT.get() is not None:
+        yield
         return
+    with ExitStack() as stack:
+        token = _KEPT.set(_Kept(stack))
+        try:
+            yield
+        finally:
+            _KEPT.reset(token)
+
+
+class _Kept:
+    """Clusters that were started, with the schedulers of their addresses."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._started: list[tuple[Address, str]] = []
+
+    def scheduler(self, address: Address) -> str:
+        """Give the scheduler of an address, after starting the cluster if it is a new one."""
+        for earlier, scheduler in self._started:
+            if earlier == address:
+                return scheduler
+        self._stack.enter_context(quiet())  # it also reports between two runs
+        scheduler = self._stack.enter_context(_cluster(address))
+        self._started.append((address, scheduler))
+        return scheduler
+
+
+_KEPT: ContextVar[_Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def _cluster(address: Address) -> Iterator[str]:
+    """Start a cluster, and give the address of its scheduler."""
     make = {"ssh": _ssh, "slurm": _slurm, "kubernetes": _kubernetes}[address.kind]
     try:
         made = make(address)

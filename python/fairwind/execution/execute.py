@@ -19,9 +19,9 @@ from fairwind.execution.folder import (
     default_folder,
     is_beginning,
     make_folder,
-    merge_tables,
     prepare,
 )
+from fairwind.execution.merge import merge_tables
 from fairwind.execution.selection import check_workers, open_workers
 from fairwind.execution.workers import Ended, Job, RunningCell, Workers
 from fairwind.folder.cell_tables import DamagedFileError

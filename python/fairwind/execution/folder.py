@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,13 +12,7 @@ import polars as pl
 
 from fairwind.congestion.used import NO_DIGEST
 from fairwind.errors import FairwindError
-from fairwind.folder.cell_tables import (
-    KEPT_BYTES,
-    LARGE,
-    CellTables,
-    DamagedFileError,
-    large_tables,
-)
+from fairwind.folder.cell_tables import CellTables, DamagedFileError
 from fairwind.folder.looks import LOOKS
 from fairwind.folder.manifest import FAILURES, MANIFEST, Manifest, read_manifest
 from fairwind.folder.store import (
@@ -29,8 +22,6 @@ from fairwind.folder.store import (
     TEMPORARY,
     cell_folder,
     remove_unfinished,
-    replace_lazily,
-    write_frame,
 )
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis, Cell, Plan
 
@@ -202,76 +193,6 @@ def _behind(leading: list[pl.Series], frame: Any) -> Any:  # noqa: ANN401 - as i
         return frame
     columns = (one.new_from_index(0, frame.height) for one in leading)
     return pl.DataFrame([*columns, *frame.get_columns()])
-
-
-def merge_tables(out: Path, plan: Plan) -> list[str]:
-    """Write one file per table with the rows of all finished cells, in the order of the plan.
-
-    The bytes depend on the finished results alone, not on the order in which they came.
-
-    Returns
-    -------
-    list of str
-        The names of the tables written.
-    """
-    folders = finished_cells(out, plan)
-    cells = _opened(folders)
-    names = sorted(set().union(*(cell.names for cell in cells)))
-    for name in names:
-        file = out / f"{name}.parquet"
-        if name in LARGE and (large := large_tables(folders, name)):
-            replace_lazily(file, pl.concat(large, how="vertical_relaxed"))
-            continue
-        _write_merged(file, (cell.read(name) for cell in cells))
-    return names
-
-
-MOST_KEPT_BYTES = 1 << 28
-"""Small tables of so many bytes stay in memory while all are merged."""
-
-MOST_ROW_BYTES = 1 << 27
-"""A table of more bytes is put together on the disk."""
-
-FRAMES_AT_ONCE = 1024
-"""A frame of few rows takes several times their bytes, so these become one before others come."""
-
-
-def _opened(folders: Iterable[Path]) -> list[CellTables]:
-    """Open simulations, the first of them with their tables in memory."""
-    cells, kept = [], 0
-    for folder in folders:
-        cell = CellTables(folder, min(KEPT_BYTES, MOST_KEPT_BYTES - kept))
-        kept += cell.kept_bytes
-        cells.append(cell)
-    return cells
-
-
-def _write_merged(file: Path, frames: Iterable[pl.DataFrame]) -> None:
-    """Write frames below each other; those without columns do not count.
-
-    What would fill the memory is written in parts first. Whether it would depends on the rows
-    alone, and so do the bytes of the file.
-    """
-    rows = (frame for frame in frames if frame.width)
-    parts: list[pl.DataFrame] = []
-    place = file.with_name(f"{TEMPORARY}{file.stem}")
-    written: list[Path] = []
-    try:
-        while some := list(islice(rows, FRAMES_AT_ONCE)):
-            parts.append(pl.concat(some, how="vertical_relaxed", rechunk=True))
-            if sum(part.estimated_size() for part in parts) > MOST_ROW_BYTES:
-                place.mkdir(exist_ok=True)
-                written.append(place / f"{len(written):06}.parquet")
-                write_frame(written[-1], pl.concat(parts, how="vertical_relaxed"))
-                parts.clear()
-        rest = pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()
-        if not written:
-            write_frame(file, rest)
-            return
-        scans = [*map(pl.scan_parquet, written), *([rest.lazy()] if rest.width else [])]
-        replace_lazily(file, pl.concat(scans, how="vertical_relaxed"))
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def finished_cells(out: Path, plan: Plan) -> list[Path]:

@@ -11,7 +11,6 @@ import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -93,34 +92,18 @@ def stream_bytes(
     return buffer.getvalue()
 
 
-KEPT_BYTES = 1 << 17
-"""Files up to this size stay in memory, as they are stored, until all of their tables are read."""
-
-
-@lru_cache(maxsize=1024)
-def _shared(names: frozenset[str]) -> frozenset[str]:
-    """Give equal names as one object: a million simulations would hold gigabytes of them."""
-    return names
-
-
 class CellTables:
-    """Tables of a simulation's folder.
+    """Tables of a simulation's folder, of which the small ones are in memory as they are stored.
 
     Parameters
     ----------
     folder : Path
         Of a simulation that is done.
-    most_kept : int
-        Bytes of small tables that stay in memory, at most; above that they are read each time.
     """
 
-    def __init__(self, folder: Path, most_kept: int = KEPT_BYTES) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        streams = self._streams()
-        self._together = _shared(frozenset(streams))
-        size = sum(map(len, streams.values()))
-        self._kept = streams if size <= most_kept else None
-        self.kept_bytes = size if size <= most_kept else 0
+        self._together = self._streams()
 
     def _streams(self) -> dict[str, bytes]:
         """Read the small tables as they are stored."""
@@ -138,16 +121,15 @@ class CellTables:
         """The names of all its tables; every finished simulation has some."""
         files = (file for file in self._folder.iterdir() if file.name != SMALL)
         alone = {file.stem for file in files if file.suffix in {STREAM, PARQUET}}
-        if names := alone | self._together:
+        if names := alone | self._together.keys():
             return names
         raise DamagedFileError(self._folder / SMALL, "it is missing")
 
     def read(self, name: str) -> pl.DataFrame:
         """Read a table that memory holds; one without columns if the simulation has none."""
         if name in self._together:
-            streams = self._streams() if self._kept is None else self._kept
             with _reading(self._folder / SMALL):
-                return pl.read_ipc_stream(streams[name])
+                return pl.read_ipc_stream(self._together[name])
         stream, parquet = (self._folder / f"{name}{ending}" for ending in (STREAM, PARQUET))
         if stream.exists():
             with _reading(stream):
@@ -156,6 +138,12 @@ class CellTables:
             return pl.DataFrame()
         with _reading(parquet):
             return pl.read_parquet(parquet)
+
+    def is_large(self, name: str) -> bool:
+        """Return whether memory might not hold a table; it is a file by itself."""
+        if name not in LARGE or name in self._together:
+            return False
+        return (self._folder / f"{name}{PARQUET}").exists()
 
     def check(self) -> None:
         """Read everything once, large tables without holding them.
@@ -166,8 +154,8 @@ class CellTables:
             For the first file that cannot be decoded.
         """
         for name in self.names:
-            file = self._folder / f"{name}{PARQUET}"
-            if name in LARGE and name not in self._together and file.exists():
+            if self.is_large(name):
+                file = self._folder / f"{name}{PARQUET}"
                 with _reading(file):
                     for column in pl.read_parquet_schema(file):
                         pl.scan_parquet(file).select(pl.col(column).hash().sum()).collect()

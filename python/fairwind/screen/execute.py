@@ -13,7 +13,9 @@ from fairwind.engine.core import core_version
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.execution.execute import RunSettings, folder_of, run_plan
+from fairwind.execution.address import LOCAL
+from fairwind.execution.deploy import kept_clusters
+from fairwind.execution.execute import RunSettings, RunState, folder_of, run_plan
 from fairwind.results import Results
 from fairwind.scenario import Scenario
 from fairwind.screen.control import ScreenedControl
@@ -52,6 +54,8 @@ class ScreenSettings:
         Of all random draws.
     jobs : int, optional
         Simulations at once.
+    workers : str
+        Where simulations run, as of `RunSettings`.
     """
 
     runs: Path
@@ -61,6 +65,7 @@ class ScreenSettings:
     seeds: int | None = None
     seed: int = SEED
     jobs: int | None = None
+    workers: str = LOCAL
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ class _Screening:
     engine: Engine
     engine_name: str
     against: tuple[str, ...]
+    on_progress: Callable[[RunState], None] | None = None
     done: dict[str, Results] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     series: list[Series] = field(default_factory=list)
@@ -110,8 +116,8 @@ class _Screening:
         """Run a scenario, or take it from the folder of runs; once only."""
         out = run_folder(scenario, self.engine, self.settings)
         if out.name not in self.done:
-            place = RunSettings(self.settings.jobs, out)
-            self.done[out.name] = run_plan(scenario.plan, self.engine, place)
+            place = RunSettings(self.settings.jobs, out, workers=self.settings.workers)
+            self.done[out.name] = run_plan(scenario.plan, self.engine, place, self.on_progress)
         return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
@@ -136,13 +142,22 @@ class _Screening:
         return self.run(without_control(template, standard, self.seeds, self.settings.seed))
 
 
+@kept_clusters()
 def screen(
     control: ScreenedControl,
     suite: Suite,
     settings: ScreenSettings,
     on_scenario: Callable[[ScenarioDone], None] | None = None,
+    on_progress: Callable[[RunState], None] | None = None,
 ) -> ScreenRecord:
     """Run a suite with a congestion control, and judge it area by area.
+
+    Parameters
+    ----------
+    on_scenario : callable, optional
+        Called when a scenario is finished.
+    on_progress : callable, optional
+        As of `run_plan`.
 
     Raises
     ------
@@ -158,7 +173,7 @@ def screen(
     for name in settings.engines:
         engine = engine_named(name, dict(control.classes))
         against = settings.against or suite.against
-        state = _Screening(control, suite, settings, engine, name, against)
+        state = _Screening(control, suite, settings, engine, name, against, on_progress)
         for template in templates:
             begin = time.monotonic()
             found = tuple(_findings(state, template))

@@ -17,8 +17,14 @@ from fairwind.lazy import lazy_names
 
 _HOMES = {
     "Tuning": "settings",
+    "TuningOutcome": "outcome",
+    "TuningRun": "tuning",
+    "figures": "charts",
     "load_tuning": "settings",
+    "read_outcome": "outcome",
+    "read_tuning": "settings",
     "run_tuning": "tuning",
+    "sentences": "page",
     "write_page": "page",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +95,8 @@ class Confirmer:
     ----------
     folder : Path
         Where files and folders of points go.
+    settings : RunSettings
+        Of each run, without its folder.
     """
 
     def __init__(
@@ -103,11 +105,11 @@ class Confirmer:
         evaluator: Evaluator,
         engine: Engine,
         folder: Path,
-        jobs: int | None = None,
+        settings: RunSettings,
         on_progress: Callable[[RunState], None] | None = None,
     ) -> None:
         self._tuning, self._evaluator, self._engine = tuning, evaluator, engine
-        self._folder, self._jobs, self._on_progress = folder, jobs, on_progress
+        self._folder, self._settings, self._on_progress = folder, settings, on_progress
         self._paths = tuning.paths | tuning.confirmation.paths
         self._reference: Results | None = None
 
@@ -152,7 +154,7 @@ class Confirmer:
             beside = folder / named.name
             beside.parent.mkdir(parents=True, exist_ok=True)
             write_file(beside, (Path(scenario.file).parent / named.name).read_bytes())
-        run = RunSettings(self._jobs, folder / file)
+        run = replace(self._settings, out=folder / file)
         return run_plan(scenario.plan, self._engine, run, self._on_progress)
 
     def _on_path(

@@ -13,7 +13,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,8 @@ class Evaluator:
     ----------
     folder : Path
         Of the search.
-    jobs : int, optional
-        Simulations at once; no influence on results.
+    settings : RunSettings
+        Of each run, without its folder; no influence on results.
     on_progress : callable, optional
         As of `run_plan`.
     """
@@ -136,11 +136,11 @@ class Evaluator:
         tuning: Tuning,
         engine: Engine,
         folder: Path,
-        jobs: int | None = None,
+        settings: RunSettings,
         on_progress: Callable[[RunState], None] | None = None,
     ) -> None:
         self._tuning, self._engine, self._folder = tuning, engine, folder
-        self._jobs, self._on_progress = jobs, on_progress
+        self._settings, self._on_progress = settings, on_progress
         self._values: dict[tuple[str, str, int], dict[str, float | None]] = {}
         self._seeds: dict[tuple[int, int], tuple[int, ...]] = {}
         self._read()
@@ -233,7 +233,7 @@ class Evaluator:
         scenario = grid(self._tuning.base, paths, labelled, block.seed, block.repeat, self._file)
         content = json.dumps([paths, labelled, block.seed, block.repeat], default=str)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-        run = RunSettings(self._jobs, self._folder / WORK / digest)
+        run = replace(self._settings, out=self._folder / WORK / digest)
         return run_plan(scenario.plan, self._engine, run, self._on_progress)
 
     def _read(self) -> None:

@@ -23,7 +23,9 @@ from typing import Any
 
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
-from fairwind.execution.execute import RunState
+from fairwind.execution.address import LOCAL
+from fairwind.execution.deploy import kept_clusters
+from fairwind.execution.execute import RunSettings, RunState
 from fairwind.folder.store import damaged, locked, storage_errors, write_file
 from fairwind.tuning.confirmation import Confirmer, Point
 from fairwind.tuning.evaluation import Evaluator, Setting
@@ -63,6 +65,8 @@ class TuningRun:
         Called with a line whenever a step begins or a batch ends.
     kernel : Engine, optional
         On which the front is confirmed as well, as far as it can be told.
+    workers : str
+        Where simulations run, as of `RunSettings`.
     """
 
     out: Path | None = None
@@ -70,6 +74,12 @@ class TuningRun:
     on_progress: Callable[[RunState], None] | None = None
     on_step: Callable[[str], None] | None = None
     kernel: Engine | None = None
+    workers: str = LOCAL
+
+    @property
+    def settings(self) -> RunSettings:
+        """Settings of each run of the search, without its folder."""
+        return RunSettings(self.jobs, workers=self.workers)
 
     def step(self, text: str) -> None:
         """Report a step."""
@@ -92,13 +102,13 @@ def run_tuning(tuning: Tuning, engine: Engine, run: TuningRun) -> tuple[Path, Tu
     full = f"{folder} could not be written; finished simulations are kept"
     with storage_errors(folder, full, "free some space, then run the same command again"):
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
+        with locked(folder), kept_clusters():
             _prepare(folder, tuning, engine)
             return folder, _found(tuning, engine, folder, run)
 
 
 def _found(tuning: Tuning, engine: Engine, folder: Path, run: TuningRun) -> TuningOutcome:
-    evaluator = Evaluator(tuning, engine, folder, run.jobs, run.on_progress)
+    evaluator = Evaluator(tuning, engine, folder, run.settings, run.on_progress)
     scorer = Scorer(tuning, evaluator)
     check_scenarios(tuning)
     run.step("looking for parameters without effect")
@@ -116,7 +126,7 @@ def _found(tuning: Tuning, engine: Engine, folder: Path, run: TuningRun) -> Tuni
     kept = feasible(candidates)
     front = [kept[place] for place in front_of([one.score.costs for one in kept])]
     front.sort(key=lambda one: one.score.costs)
-    confirmer = Confirmer(tuning, evaluator, engine, folder, run.jobs, run.on_progress)
+    confirmer = Confirmer(tuning, evaluator, engine, folder, run.settings, run.on_progress)
     points = _confirmed(tuning, confirmer, front, run)
     cells = len(tuning.paths) + len(tuning.confirmation.paths)
     outcome = TuningOutcome(
@@ -143,7 +153,9 @@ def _on_kernel(
         return None
     run.step(f"confirming on {run.kernel.name} what it supports")
     names = confirmed_front(points)
-    confirmer = Confirmer(tuning, evaluator, run.kernel, folder / FOLDER, run.jobs, run.on_progress)
+    confirmer = Confirmer(
+        tuning, evaluator, run.kernel, folder / FOLDER, run.settings, run.on_progress
+    )
     reference = Setting(REFERENCE, tuning.reference, {}, {})
     chosen = [one for one in points if one.setting.name in names]
     return confirm_on_kernel(confirmer, run.kernel, reference, chosen)
