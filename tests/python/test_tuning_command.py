@@ -91,8 +91,6 @@ def test_keys_become_lines_of_a_kernel():
             "flows.thin.tcp.tail_loss_probe": False,
             "flows.thin.tcp.loss_detection": "rack",
             "flows.thin.tcp.nagle": False,
-            "flows.thin.tcp.redundant_segments": 2,
-            "flows.thin.tcp.redundant_bundling": False,
             "path.queue.target": "12.5 ms",
             "path.queue.limit": "100 packets",
         },
@@ -101,13 +99,75 @@ def test_keys_become_lines_of_a_kernel():
     assert found.lines == (
         "ip route change ROUTE rto_min 46ms",
         "setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &(int){1}, sizeof(int))",
-        "sysctl -w net.ipv4.tcp_reordering=1",
-        "sysctl -w net.ipv4.tcp_early_retrans=0",
-        "sysctl -w net.ipv4.tcp_recovery=1",
         "setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int))",
+        "sysctl -w net.ipv4.tcp_recovery=1",
+        "sysctl -w net.ipv4.tcp_early_retrans=0",
+        "sysctl -w net.ipv4.tcp_reordering=1",
         "tc qdisc replace dev DEVICE root codel target 12.5ms limit 100",
     )
-    assert found.untold == ("flows.thin.tcp.redundant_segments",)
+    assert not found.untold
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "untold"),
+    [
+        ({"linear_timeouts": True, "linear_retries": 6}, ["TCP_THIN_LINEAR_TIMEOUTS"], []),
+        ({"linear_retries": 4}, [], ["linear_retries"]),
+        ({"linear_timeouts": False, "linear_retries": 4}, ["&(int){0}"], []),
+        ({"backoff_factor": 2.0, "probe_factor": 2, "thin_segments": 4}, [], []),
+        (
+            {"backoff_factor": 1.5, "probe_factor": 1.25, "thin_segments": 6},
+            [],
+            ["backoff_factor", "probe_factor", "thin_segments"],
+        ),
+        ({"reordering_window": "25 %", "constants_for": "all"}, [], []),
+        (
+            {"reordering_window": "10 %", "constants_for": "thin", "thin_definition": "all"},
+            [],
+            ["reordering_window", "constants_for", "thin_definition"],
+        ),
+        (
+            {"reordering_window_grows": False, "rack_duplicate_threshold": False},
+            ["tcp_recovery=7"],
+            [],
+        ),
+        ({"loss_detection": "rfc6675"}, ["tcp_recovery=0  # up to 6.16"], []),
+        ({"loss_detection": "forward"}, [], ["loss_detection"]),
+        ({"early_retransmit": True}, ["tcp_early_retrans=3  # up to 4.11"], []),
+        (
+            {"early_retransmit": True, "early_retransmit_delay": "0 %", "tail_loss_probe": False},
+            ["tcp_early_retrans=1  # up to 4.11"],
+            [],
+        ),
+        (
+            {"early_retransmit": True, "early_retransmit_delay": "10 %"},
+            ["tcp_early_retrans=3"],
+            ["early_retransmit_delay"],
+        ),
+        ({"minimum_rto": "50 ms", "probe_ack_delay": "50 ms"}, ["rto_min 50ms"], []),
+        ({"minimum_rto": "50 ms", "probe_ack_delay": "10 ms"}, ["50ms"], ["probe_ack_delay"]),
+        ({"maximum_rto": "2 s"}, ["TCP_RTO_MAX_MS, &(int){2000}"], []),
+        ({"maximum_rto": "500 ms"}, [], ["maximum_rto"]),
+        (
+            {"redundant_bundling": True, "redundant_segments": 0},
+            [],
+            ["redundant_bundling", "redundant_segments"],
+        ),
+        ({"redundant_bundling": False, "redundant_segments": 2}, [], []),
+        ({"modified_fast_retransmit": True}, ["TCP_THIN_DUPACK"], []),
+    ],
+)
+def test_constants_of_recovery_are_told_or_named(keys, lines, untold):
+    found = kernel_settings({f"flows.thin.tcp.{key}": value for key, value in keys.items()}, {})
+    assert len(found.lines) == len(lines)
+    for line, words in zip(found.lines, lines, strict=True):
+        assert words in line
+    assert found.untold == tuple(f"flows.thin.tcp.{key}" for key in untold)
+
+
+def test_key_of_another_table_is_told_by_no_line():
+    keys = {"flows.thin.tcp.sharing.lifetime": "10 min", "flows.thin.tcp.congestion.beta": 700}
+    assert kernel_settings(keys, {}).untold == tuple(keys)
 
 
 def test_front_is_confirmed_on_a_kernel_as_far_as_it_goes(tmp_path):
