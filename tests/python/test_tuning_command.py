@@ -124,7 +124,7 @@ def test_keys_become_lines_of_a_kernel():
         (
             {"reordering_window": "10 %", "constants_for": "thin", "thin_definition": "all"},
             [],
-            ["reordering_window", "constants_for", "thin_definition"],
+            ["reordering_window", "thin_definition"],
         ),
         (
             {"reordering_window_grows": False, "rack_duplicate_threshold": False},

@@ -71,7 +71,6 @@ QUARTER = 0.25
 
 CONSTANTS: Mapping[str, float | str] = {
     "backoff_factor": 2,
-    "constants_for": "all",
     "linear_retries": 6,
     "probe_factor": 2,
     "reordering_window": QUARTER,
@@ -80,6 +79,9 @@ CONSTANTS: Mapping[str, float | str] = {
     "thin_segments": 4,
 }
 """Keys that no kernel can be told, with the value that every one has."""
+
+SCOPE = "constants_for"
+"""Says only for whom the constants are that no kernel can be told."""
 
 NEEDED: Mapping[str, str] = {
     "linear_retries": "linear_timeouts",
@@ -148,7 +150,8 @@ def _tcp(table: str, values: Mapping[str, Any]) -> KernelSettings:
     told = {name: value for name, value in values.items() if name not in untold}
     lines = [TCP[name](value) for name, value in told.items() if name in TCP]
     lines += [_recovery(values)] if any(name in told for name in RECOVERY) else []
-    lines += [_early_retrans(values)] if any(name in told for name in EARLY_RETRANS) else []
+    has_early = "tail_loss_probe" in told or told.get("early_retransmit")
+    lines += [_early_retrans(values)] if has_early else []
     return KernelSettings(tuple(filter(None, lines)), tuple(f"{table}.{name}" for name in untold))
 
 
@@ -175,7 +178,7 @@ def _is_untold(name: str, values: Mapping[str, Any]) -> bool:
     if name in NEEDED and values.get(NEEDED[name]) is False:
         return False
     if name in CONSTANTS:
-        return _plain(value) != CONSTANTS[name]
+        return bool(_plain(value) != CONSTANTS[name])
     match name:
         case "early_retransmit_delay":
             # Without a delay there are no probes.
@@ -183,13 +186,13 @@ def _is_untold(name: str, values: Mapping[str, Any]) -> bool:
             is_known = has_none or parse_ratio(value) == QUARTER
             return bool(values.get("early_retransmit")) and not is_known
         case "loss_detection":
-            return value == "forward"  # gone since 4.15
+            return str(value) == "forward"  # gone since 4.15
         case "maximum_rto":
             return not 1 <= parse_seconds(value) <= GREATEST_TIMEOUT_S
         case "probe_ack_delay":
             least_s = parse_seconds(values.get("minimum_rto", LEAST_TIMEOUT))
-            return parse_seconds(value) != least_s
-    if name in TCP or name in RECOVERY or name in EARLY_RETRANS:
+            return bool(parse_seconds(value) != least_s)
+    if name in TCP or name in RECOVERY or name in EARLY_RETRANS or name == SCOPE:
         return isinstance(value, dict)
     return value is not False  # what is off is off there as well
 
