@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.compare import Comparison
-from fairwind.quantities import percent
+from fairwind.quantities import percent, significant
 from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict, open_results
 from fairwind.statistics import holm
 from fairwind.tuning.outcome import REFERENCE, read_outcome
@@ -75,9 +75,15 @@ class Found:
         return point["name"] in self.document["confirmed_front"]
 
 
+def sign_of(estimate: Mapping[str, float | None]) -> int:
+    """Give -1 or 1 where the whole interval of a cost is below or above zero, else 0."""
+    low, high = estimate["low"], estimate["high"]
+    return 0 if low is None or high is None else (low > 0) - (high < 0)
+
+
 def is_lower(estimate: Mapping[str, float | None]) -> bool:
     """Return whether the whole interval of a cost is below zero."""
-    return estimate["high"] is not None and estimate["high"] < 0
+    return sign_of(estimate) < 0
 
 
 @Question(
@@ -151,7 +157,7 @@ def one_setting_serves_all(found: Found) -> StudyAnswer:
         for path, (relative, p) in _differences(found, chosen, other).items()
         if other["by_path"][path]["limits"] != "failed" and not math.isnan(p)
     ]
-    details = pl.DataFrame(rows).with_columns(
+    details = pl.DataFrame(rows, schema=["path", "point", "difference", "p"]).with_columns(
         pl.Series("holm_p", holm([one["p"] for one in rows])),
     )
     surely = details.filter((pl.col("holm_p") < 0.05) & (pl.col("difference") < 0))
@@ -161,7 +167,7 @@ def one_setting_serves_all(found: Found) -> StudyAnswer:
         for row in best.iter_rows(named=True)
     )
     loss = _loss(found)
-    where = ", ".join(f"{path} {percent(ratio)} %" for path, ratio in loss.items())
+    where = ", ".join(f"{path} {_rate(ratio)}" for path, ratio in loss.items())
     return StudyAnswer(
         Verdict.of(whole=best.is_empty()),
         evidence=f"{_named(chosen)} is the best over all paths. Surely better on single paths: "
@@ -185,11 +191,10 @@ def linear_timeouts_follow_loss(found: Found) -> StudyAnswer:
     most = max((loss[path] for path in by_path if path not in gains), default=-math.inf)
     is_divided = bool(gains) and least > most
     words = "; ".join(
-        f"{path} (loss {percent(loss[path])} %) "
-        f"{change_in_words(found.document, 0, one['costs'][0])}"
+        f"{path} (loss {_rate(loss[path])}) {change_in_words(found.document, 0, one['costs'][0])}"
         for path, one in sorted(by_path.items(), key=lambda it: loss[it[0]])
     )
-    bound = f" The bound lies between {percent(most)} and {percent(least)} %." if is_divided else ""
+    bound = f" The bound lies between {_rate(most)} and {_rate(least)}." if is_divided else ""
     return StudyAnswer(
         Verdict.of(whole=is_divided, part=bool(gains)),
         evidence=f"{words}.{bound}",
@@ -238,6 +243,43 @@ def greedy_streams_may(found: Found) -> StudyAnswer:
     return _gains_within_limits(found)
 
 
+@Question(
+    statement="A kernel in virtual time confirms what the simulator finds, as far as it can be "
+    "told.",
+    rule="First objective over all paths, points that the kernel supports. Borne out: its change "
+    "has the sign of the simulator's for each point with an interval that excludes none there, "
+    "and its interval excludes none as well; in part: for some; not: the kernel surely has the "
+    "other sign for one.",
+)
+def kernel_confirms(found: Found) -> StudyAnswer | None:
+    """Judge the runs on a kernel against those of the simulator."""
+    there = found.document["on_kernel"]
+    if there is None:
+        return None
+    rows = [
+        {"point": name, "simulator": here, "kernel": sign_of(costs[0])}
+        for name, costs in there["points"].items()
+        if (here := sign_of(found.point(name)["costs"][0]))
+    ]
+    agree = sum(row["simulator"] == row["kernel"] for row in rows)
+    refused = ", ".join(there["refused"]) or "none"
+    words = "; ".join(
+        f"{name}: {change_in_words(found.document, 0, found.point(name)['costs'][0])}, "
+        f"kernel {change_in_words(found.document, 0, costs[0])}"
+        for name, costs in there["points"].items()
+    )
+    return StudyAnswer(
+        Verdict.of(
+            whole=bool(rows) and agree == len(rows),
+            part=agree,
+            refuted=any(row["simulator"] == -row["kernel"] for row in rows),
+        ),
+        evidence=f"Linux {there['engine']}. {words}. Not supported: {refused}.",
+        details=pl.DataFrame(rows),
+        in_short=f"{agree} of {len(rows)} points.",
+    )
+
+
 def claims(folder: Path) -> list[Claim]:
     """Judge what a search of the recovery of thin streams has found."""
     found = Found(folder)
@@ -254,6 +296,12 @@ def claims_in_reverse(folder: Path) -> list[Claim]:
     """Judge what a search of the recovery of greedy streams has found."""
     found = Found(folder)
     return [greedy_streams_may(found), limits_cost_latency(found)]
+
+
+def claims_with_kernel(folder: Path) -> list[Claim]:
+    """Judge what a search with the TCP of a kernel has found, and what the kernel says."""
+    found = Found(folder)
+    return [pays_without_harm(found), linear_timeouts_stand(found), kernel_confirms(found)]
 
 
 def _named(point: Point) -> str:
@@ -279,3 +327,8 @@ def _loss(found: Found) -> dict[str, float]:
     groups = found.results(REFERENCE).groups.filter(pl.col("group") == "thin")
     means = groups.group_by("on_path", maintain_order=True).agg(pl.col("packet_loss_ratio").mean())
     return {str(path): ratio for path, ratio in means.iter_rows()}
+
+
+def _rate(ratio: float) -> str:
+    """Write a loss rate, which has no sign."""
+    return f"{significant(100 * ratio, 2)} %"

@@ -6,7 +6,7 @@ the thesis' title asks. `greedy` is the question in reverse.
 
 from fairwind.studies import SearchForm, SearchStudy
 
-from .claims import claims, claims_in_reverse
+from .claims import claims, claims_in_reverse, claims_with_kernel
 
 STUDY = SearchStudy(
     name="right-aggressiveness",
@@ -17,5 +17,6 @@ STUDY = SearchStudy(
         "full": SearchForm("tune.toml", claims),
         "reduced": SearchForm("reduced.toml", claims),
         "greedy": SearchForm("greedy.toml", claims_in_reverse),
+        "kernel": SearchForm("kernel.toml", claims_with_kernel),
     },
 )

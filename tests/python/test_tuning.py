@@ -263,8 +263,7 @@ def test_reference_is_free_and_parameters_cover_it():
 ROOT = Path(__file__).parents[2]
 SEARCHES = [
     *sorted((ROOT / "examples" / "tuning").glob("*.toml")),
-    *(ROOT / "studies" / "right_aggressiveness" / f"{name}.toml" for name in ("tune", "reduced")),
-    ROOT / "studies" / "right_aggressiveness" / "greedy.toml",
+    *sorted((ROOT / "benches" / "tuning").glob("*.toml")),
 ]
 
 
@@ -272,10 +271,4 @@ SEARCHES = [
 def test_searches_of_the_repository_make_scenarios(file):
     search = load_tuning(file)
     check_scenarios(search)
-    assert search.limits
     assert len(search.document["parameters"]) == len(search.parameters)
-
-
-def test_full_study_has_the_size_of_a_night():
-    search = load_tuning(ROOT / "studies" / "right_aggressiveness" / "tune.toml")
-    assert (len(search.parameters), len(search.paths), search.seeds) == (6, 12, 10)

@@ -32,10 +32,6 @@ def _option(name: str, number: Callable[[Any], int] = int) -> Line:
     return line
 
 
-def _route(attribute: str, text: Callable[[Any], str] = str) -> Line:
-    return lambda value: f"ip route change ROUTE {attribute} {text(value)}"
-
-
 def _milliseconds(value: Any) -> str:  # noqa: ANN401 - a quantity
     return f"{max(1, round(1000 * parse_seconds(str(value))))}ms"
 
@@ -43,15 +39,12 @@ def _milliseconds(value: Any) -> str:  # noqa: ANN401 - a quantity
 TCP: Mapping[str, Line] = {
     "collapse_retransmissions": _sysctl("tcp_retrans_collapse"),
     "congestion": _sysctl("tcp_congestion_control"),
-    "delayed_ack": lambda value: "" if value else "ip route change ROUTE quickack 1",
     "duplicate_sack": _sysctl("tcp_dsack"),
     "duplicate_threshold": _sysctl("tcp_reordering"),
     "ecn": _sysctl("tcp_ecn", off=0, when_asked=2, classic=1, accurate=3),
     "forward_rto": _sysctl("tcp_frto", true=2, false=0),
-    "initial_window": _route("initcwnd"),
     "linear_timeouts": _option("TCP_THIN_LINEAR_TIMEOUTS"),
     "maximum_rto": _option("TCP_RTO_MAX_MS", lambda value: round(1000 * parse_seconds(value))),
-    "minimum_rto": _route("rto_min", _milliseconds),
     "modified_fast_retransmit": _option("TCP_THIN_DUPACK"),
     "nagle": _option("TCP_NODELAY", lambda value: int(not value)),
     "retransmission_limit": _sysctl("tcp_retries2"),
@@ -61,6 +54,13 @@ TCP: Mapping[str, Line] = {
     "window_scaling": _sysctl("tcp_window_scaling"),
 }
 """Keys of `tcp` that a kernel can be told one by one, and how."""
+
+ROUTE: Mapping[str, Line] = {
+    "delayed_ack": lambda value: "" if value else "quickack 1",
+    "initial_window": lambda value: f"initcwnd {value}",
+    "minimum_rto": lambda value: f"rto_min {_milliseconds(value)}",
+}
+"""Keys that are attributes of a route. One command sets all: each replaces those of the last."""
 
 RECOVERY = ("loss_detection", "reordering_window_grows", "rack_duplicate_threshold")
 EARLY_RETRANS = ("early_retransmit", "early_retransmit_delay", "tail_loss_probe")
@@ -80,7 +80,7 @@ CONSTANTS: Mapping[str, float | str] = {
 }
 """Keys that no kernel can be told, with the value that every one has."""
 
-SCOPE = "constants_for"
+SCOPE = ("constants_for",)
 """Says only for whom the constants are that no kernel can be told."""
 
 NEEDED: Mapping[str, str] = {
@@ -149,10 +149,13 @@ def _tcp(table: str, values: Mapping[str, Any]) -> KernelSettings:
     untold = [name for name in values if _is_untold(name, values)]
     told = {name: value for name, value in values.items() if name not in untold}
     lines = [TCP[name](value) for name, value in told.items() if name in TCP]
+    attributes = [ROUTE[name](value) for name, value in told.items() if name in ROUTE]
+    if any(attributes):
+        lines.insert(0, f"ip route change ROUTE {' '.join(filter(None, attributes))}")
     lines += [_recovery(values)] if any(name in told for name in RECOVERY) else []
     has_early = "tail_loss_probe" in told or told.get("early_retransmit")
     lines += [_early_retrans(values)] if has_early else []
-    return KernelSettings(tuple(filter(None, lines)), tuple(f"{table}.{name}" for name in untold))
+    return KernelSettings(tuple(lines), tuple(f"{table}.{name}" for name in untold))
 
 
 def _recovery(values: Mapping[str, Any]) -> str:
@@ -192,7 +195,7 @@ def _is_untold(name: str, values: Mapping[str, Any]) -> bool:
         case "probe_ack_delay":
             least_s = parse_seconds(values.get("minimum_rto", LEAST_TIMEOUT))
             return bool(parse_seconds(value) != least_s)
-    if name in TCP or name in RECOVERY or name in EARLY_RETRANS or name == SCOPE:
+    if any(name in names for names in (TCP, ROUTE, RECOVERY, EARLY_RETRANS, SCOPE)):
         return isinstance(value, dict)
     return value is not False  # what is off is off there as well
 
