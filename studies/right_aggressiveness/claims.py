@@ -149,6 +149,9 @@ def linear_timeouts_stand(found: Found) -> StudyAnswer:
 def one_setting_serves_all(found: Found) -> StudyAnswer:
     """Judge whether another setting is surely better on some path."""
     kept = [one for one in found.points if one["limits"] != "failed"]
+    if not kept:
+        evidence = "Every point surely exceeds a limit on some path."
+        return StudyAnswer(Verdict.UNDECIDED, evidence, found.details())
     chosen = min(kept, key=lambda one: one["costs"][0]["cost"])
     rows = [
         {"path": path, "point": other["name"], "difference": relative, "p": p}
