@@ -355,7 +355,8 @@ fn tcp_settings_fit_together() {
     tcp("backoff_factor = \"150 %\"", "expected a number, found a text");
     tcp("probe_factor = 0", "it must be between 1 and 8");
     tcp("linear_retries = 256", "it must be between 0 and 255");
-    tcp("thin_segments = 0", "it must be between 1 and 4294967295");
+    tcp("thin_segments = 0", "tcp.thin_segments = 0: it must be 1 or more");
+    tcp("thin_segments = 4294967296", "it must be between 1 and 4294967295");
     tcp("thin_duplicate_threshold = 0", "it must be between 1 and 255");
     tcp("thin_definition = \"thin\"", "few-outstanding, application-limited, all");
     tcp("constants_for = \"thn\"", "did you mean \"thin\"?");
