@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from closed_form import PARAMETERS, RTO, SCENARIO, THRESHOLD, ClosedForms, tuning
+from fairwind import congestion
 from fairwind.errors import FairwindError
 from fairwind.scenario.scenario import Scenario
 from fairwind.tuning.front import dominates, front_of, hypervolume
@@ -268,7 +269,10 @@ SEARCHES = [
 
 
 @pytest.mark.parametrize("file", SEARCHES, ids=lambda file: file.stem)
-def test_searches_of_the_repository_make_scenarios(file):
+def test_searches_of_the_repository_make_scenarios(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRWIND_CONGESTION", str(tmp_path))
+    if (program := file.with_suffix(".c")).exists():
+        congestion.build(program, with_object=False)
     search = load_tuning(file)
     check_scenarios(search)
     assert len(search.document["parameters"]) == len(search.parameters)

@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import re
 
+import polars as pl
 import pytest
 
 from closed_form import SCENARIO, ClosedForms, tuning
+from fairwind.cli.output import OutputFormat
+from fairwind.cli.searches import refuse_for_search, run_search_study
+from fairwind.cli.study_help import described
+from fairwind.errors import FairwindError
+from fairwind.results import Claim, Verdict
 from fairwind.scenario.settings import toml_document
+from fairwind.studies import SearchForm, SearchStudy
 from fairwind.tuning.kernel_lines import kernel_settings
 from fairwind.tuning.outcome import read_outcome
 from fairwind.tuning.page import sentences, write_page
@@ -201,3 +208,39 @@ def test_kernel_that_refuses_the_reference_is_an_error(tmp_path):
     search = read_tuning(tuning(tune={"seeds": 2, "budget": 4}), "search.toml")
     with pytest.raises(Exception, match="linux-0 does not support the reference"):
         run_tuning(search, ClosedForms(), TuningRun(tmp_path, jobs=1, kernel=kernel))
+
+
+def test_study_that_searches_prints_claims_and_writes_its_page(tmp_path, capsys):
+    write(tmp_path)
+    seen = []
+
+    def claims(folder):
+        seen.append(folder)
+        return [Claim("It holds.", "By rule.", Verdict.BORNE_OUT, "Numbers.", pl.DataFrame())]
+
+    form = SearchForm(str(tmp_path / "search.toml"), claims)
+    study = SearchStudy("mine", "A search", "ours", "fairwind", {"reduced": form})
+    folder = tmp_path / "found"
+    run_search_study(
+        study, "reduced", "sim", folder, 1, OutputFormat.TABLE, has_figures=True, is_wide=False
+    )
+    out = capsys.readouterr().out
+    assert out.startswith("Over all paths: ")
+    assert "Claim 1: It holds.\n  borne out: Numbers." in out
+    assert seen == [folder]
+    assert "It holds." in (folder / "tune.html").read_text(encoding="utf-8")
+    assert (folder / "figures" / "front.png").exists()
+
+
+def test_options_that_a_search_lacks_are_refused():
+    with pytest.raises(FairwindError, match="the study mine is a search, which has no --set and"):
+        refuse_for_search("mine", set=["duration=1 s"], force=False, live=True, workers=False)
+    refuse_for_search("mine", set=None, force=False)
+
+
+def test_help_of_a_study_that_searches_names_its_files():
+    form = SearchForm("mine.toml", lambda _folder: [])
+    study = SearchStudy("mine", "A search", "ours", "fairwind", {"full": form})
+    head, forms = described(study)
+    assert head == ["mine: A search", "Source: ours"]
+    assert forms == [f"--form full: fairwind tune {study.file()}"]
