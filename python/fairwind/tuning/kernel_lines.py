@@ -25,9 +25,10 @@ def _sysctl(name: str, **values: int) -> Line:
     return line
 
 
-def _option(name: str, number: Callable[[Any], int] = int) -> Line:
+def _option(name: str, number: Callable[[Any], int] = int, remark: str = "") -> Line:
     def line(value: Any) -> str:  # noqa: ANN401 - a TOML value
-        return f"setsockopt(fd, IPPROTO_TCP, {name}, &(int){{{number(value)}}}, sizeof(int))"
+        argument = f"&(int){{{number(value)}}}, sizeof(int)"
+        return f"setsockopt(fd, IPPROTO_TCP, {name}, {argument}){remark}"
 
     return line
 
@@ -45,7 +46,7 @@ TCP: Mapping[str, Line] = {
     "forward_rto": _sysctl("tcp_frto", true=2, false=0),
     "linear_timeouts": _option("TCP_THIN_LINEAR_TIMEOUTS"),
     "maximum_rto": _option("TCP_RTO_MAX_MS", lambda value: round(1000 * parse_seconds(value))),
-    "modified_fast_retransmit": _option("TCP_THIN_DUPACK"),
+    "modified_fast_retransmit": _option("TCP_THIN_DUPACK", remark=" /* up to 4.10 */"),
     "nagle": _option("TCP_NODELAY", lambda value: int(not value)),
     "retransmission_limit": _sysctl("tcp_retries2"),
     "sack": _sysctl("tcp_sack"),
