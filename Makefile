@@ -213,7 +213,7 @@ bench-workers: MANY := 0
 bench-workers: build ## measure overhead and throughput of a Dask cluster on this machine
 	$(BIN)/python tools/bench_workers.py --many $(MANY)
 
-bench-tune: build ## compare a search for settings with an exhaustive grid of 58 000 simulations (ten minutes on two processors)
+bench-tune: build ## compare a search for settings with an exhaustive grid of 58 000 simulations (minutes on two processors)
 	$(BIN)/python tools/bench_tune.py --runs $(RUNS)/bench-tune
 
 bench-windows: ## measure the kernel's cost of remembered windows, per call (root, eBPF)

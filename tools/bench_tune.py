@@ -3,13 +3,10 @@
     python tools/bench_tune.py [FILE] [--runs DIR] [--methods METHOD ...]
 
 All combinations of FILE's parameters are simulated on all paths and seeds; then each method looks
-for the front with at most a tenth of the simulations. Both have the same seeds, so that a setting
-has the same measures in both. The hypervolume of a search's front is printed as a share of that of
-the grid's front. Its bound is the worst value of the grid's front in each objective, and a fiftieth
-of the front's extent beyond.
-
-Exit code: 1 if the first method has less than 99 % of the hypervolume or needs more than a tenth of
-the simulations.
+for the front with FILE's budget, a tenth of them. Both have the same seeds, so that a setting has
+the same measures in both. The hypervolume of a search's front is printed as a share of that of the
+grid's front. Its bound is the worst value of the grid's front in each objective, and a fiftieth of
+the front's extent beyond.
 """
 
 import argparse
@@ -27,14 +24,12 @@ from fairwind.tuning.tuning import TuningRun, run_tuning
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "benches" / "tuning" / "exhaustive.toml"
 
-LEAST_SHARE = 0.99
-MOST_SIMULATIONS = 0.1
 BEYOND = 0.02
 
 Costs = tuple[float, ...]
 
 
-def main() -> int:
+def main() -> None:
     """Run the grid and the searches as far as their folders lack them, and compare."""
     arguments = _arguments()
     document = tomllib.loads(arguments.file.read_text(encoding="utf-8"))
@@ -42,15 +37,11 @@ def main() -> int:
     front = [costs[place] for place in front_of(costs)]
     bound = bound_of(front)
     _tell(f"grid: {len(costs)} settings, {simulations} simulations, {len(front)} on the front")
-    has_failed = False
     for method in arguments.methods:
         found, needed = _run(document, method, arguments.runs)
         share = hypervolume(found, bound) / hypervolume(front, bound)
         part = needed / simulations
         _tell(f"{method}: {needed} simulations ({part:.1%}), {share:.2%} of the hypervolume")
-        if method == arguments.methods[0]:
-            has_failed = share < LEAST_SHARE or part > MOST_SIMULATIONS
-    return int(has_failed)
 
 
 def bound_of(front: Sequence[Costs]) -> list[float]:
@@ -83,4 +74,4 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
