@@ -16,6 +16,7 @@ from fairwind.errors import FairwindError
 from fairwind.results import Claim, Verdict
 from fairwind.scenario.settings import toml_document
 from fairwind.studies import SearchForm, SearchStudy
+from fairwind.tuning.charts import front_figure
 from fairwind.tuning.kernel_lines import kernel_settings
 from fairwind.tuning.outcome import read_outcome
 from fairwind.tuning.page import sentences, write_page
@@ -244,3 +245,28 @@ def test_help_of_a_study_that_searches_names_its_files():
     head, forms = described(study)
     assert head == ["mine: A search", "Source: ours"]
     assert forms == [f"--form full: fairwind tune {study.file()}"]
+
+
+def test_labels_upon_others_are_left_out():
+    document = {
+        "objectives": [
+            {"measure": "a.x", "direction": "minimise", "over": "mean"},
+            {"measure": "a.y", "direction": "maximise", "over": "mean"},
+        ],
+        "candidates": [],
+        "points": [
+            labelled("c1", -0.5, 0.1, is_known=False),
+            labelled("plain", 0.0, 0.0, is_known=True),
+            labelled("LT", -0.01, 0.0, is_known=True),
+            labelled("far", -0.5, 0.1001, is_known=True),
+        ],
+    }
+    (rows,) = front_figure(document, 1).chart.to_dict()["datasets"].values()
+    assert [row["label"] for row in rows if row["label"]] == ["LT", "far"]
+    assert {row["name"] for row in rows} == {"c1", "plain", "LT", "far", "reference"}
+
+
+def labelled(name, *costs, is_known):
+    estimates = [{"cost": one, "low": one - 0.01, "high": one + 0.01} for one in costs]
+    return {"name": name, "setting": {}, "is_known": is_known, "costs": estimates,
+            "limits": "passed", "scenario": f"points/{name}.toml"}  # fmt: skip

@@ -119,9 +119,9 @@ def _rows(document: Document, place: int) -> list[dict[str, Any]]:
         for one in document["candidates"]
         if one["name"] not in names and max(one["costs"]) < UNKNOWN
     ]
-    rows = [*(row for row in tried if _is_near(row, confirmed)), *confirmed]
-    _drop_hidden_labels(rows)
-    return rows
+    found = [*(row for row in tried if _is_near(row, confirmed)), *confirmed]
+    _drop_hidden_labels(found)
+    return found
 
 
 def _drop_hidden_labels(rows: Sequence[dict[str, Any]]) -> None:
