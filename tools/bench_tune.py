@@ -47,7 +47,7 @@ def main() -> None:
 def bound_of(front: Sequence[Costs]) -> list[float]:
     """Give the bound of the hypervolume: a little beyond the worst values of a front."""
     columns = list(zip(*front, strict=True))
-    return [max(one) + BEYOND * (max(one) - min(one)) for one in columns]
+    return [max(one) + BEYOND * (max(one) - min(one) or 1.0) for one in columns]
 
 
 def _run(document: dict[str, Any], method: str, runs: Path) -> tuple[list[Costs], int]:

@@ -209,12 +209,12 @@ def linear_timeouts_follow_loss(found: Found) -> StudyAnswer:
 
 
 @Question(
-    statement="The limits of harm cost thin streams latency.",
+    statement="The setting that is best in the first objective exceeds a limit of harm.",
     rule="Confirmed points over all paths. Borne out: the best point in the first objective surely "
     "fails a limit on some path; in part: it is undecided there; not: it keeps all limits.",
 )
-def limits_cost_latency(found: Found) -> StudyAnswer:
-    """Judge what the limits buy, and at which price."""
+def limits_decide(found: Found) -> StudyAnswer:
+    """Judge whether the limits decide, and at which price."""
     ranked = sorted(found.points, key=lambda one: one["costs"][0]["cost"])
     best = ranked[0]
     sure = next((one for one in ranked if one["limits"] == "passed"), None)
@@ -291,14 +291,14 @@ def claims(folder: Path) -> list[Claim]:
         linear_timeouts_stand(found),
         one_setting_serves_all(found),
         linear_timeouts_follow_loss(found),
-        limits_cost_latency(found),
+        limits_decide(found),
     ]
 
 
 def claims_in_reverse(folder: Path) -> list[Claim]:
     """Judge what a search of the recovery of greedy streams has found."""
     found = Found(folder)
-    return [greedy_streams_may(found), limits_cost_latency(found)]
+    return [greedy_streams_may(found), limits_decide(found)]
 
 
 def claims_with_kernel(folder: Path) -> list[Claim]:
