@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from closed_form import PARAMETERS, RTO, SCENARIO, THRESHOLD, ClosedForms, tuning
-from fairwind import congestion
+from fairwind.congestion import sources as congestion
 from fairwind.errors import FairwindError
 from fairwind.scenario.scenario import Scenario
 from fairwind.tuning.front import dominates, front_of, hypervolume
