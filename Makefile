@@ -34,7 +34,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests wheel check-other-systems tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows bench-workers docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows bench-workers bench-tune docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -215,6 +215,9 @@ bench-virtual: build ## time a kernel in virtual time against real time: make be
 bench-workers: MANY := 0
 bench-workers: build ## measure overhead and throughput of a Dask cluster on this machine
 	$(BIN)/python tools/bench_workers.py --many $(MANY)
+
+bench-tune: build ## compare a search for settings with an exhaustive grid of 58 000 simulations (minutes on two processors)
+	$(BIN)/python tools/bench_tune.py --runs $(RUNS)/bench-tune
 
 bench-windows: ## measure the kernel's cost of remembered windows, per call (root, eBPF)
 	@# What is measured is the kernel's; how this is compiled does not matter.

@@ -50,6 +50,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "fairness-by-queue": "congestion-control-evaluation-queues",
         "harm": "congestion-control-evaluation-harm",
     },
+    "right-aggressiveness": {"front": "right-aggressiveness"},
     "satellite-startup": {
         "duration-against-multiplier": "satellite-startup",
         "slot-use-against-multiplier": "satellite-startup-slot-use",
@@ -81,8 +82,11 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
 }
 """Of each study: which of its figures is which picture."""
 
-FORMS: Mapping[str, str] = {"congestion-control-evaluation": "beyond"}
-"""Forms of studies with pages that show more than the full form."""
+FORMS: Mapping[str, str] = {
+    "congestion-control-evaluation": "beyond",
+    "right-aggressiveness": "reduced",
+}
+"""Forms of studies with pages that show another form than the full one."""
 
 
 def main() -> int:

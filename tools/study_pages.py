@@ -58,10 +58,12 @@ def _checked(name: str, folder: Path, browser: Browser) -> Iterator[str]:
     """Run a study as far as its folder lacks it, and tell what is wrong with its page."""
     command = [sys.executable, "-m", "fairwind.cli", "study", name, "--reduced"]
     run = subprocess.run([*command, "--out", str(folder)], stdout=subprocess.DEVNULL, check=False)
-    page = (folder / "report.html").resolve()
-    if run.returncode != 0 or not page.exists():
+    # The second is that of a search.
+    pages = [file for name in ("report.html", "tune.html") if (file := folder / name).exists()]
+    if run.returncode != 0 or not pages:
         yield f"the study ended with code {run.returncode}"
         return
+    page = pages[0].resolve()
     if (size := page.stat().st_size) >= MOST_BYTES:
         yield f"the page has {size:,} bytes, not less than {MOST_BYTES:,}"
     for width in WIDTHS:

@@ -20,8 +20,10 @@ from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.quantities import parse_seconds
 from fairwind.results import Results, Verdict
-from fairwind.studies import studies, study_named
+from fairwind.studies import SearchStudy, studies, study_named
 from fairwind.studies.panels import panels_in_words
+from fairwind.tuning import load_tuning
+from fairwind.tuning.tuning import check_scenarios
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
 
 NAME = "application-limited-streams"
@@ -46,7 +48,10 @@ def change(results: Results, change: pl.Expr, where: pl.Expr) -> Results:
 def test_every_form_is_a_valid_scenario(name):
     study = study_named(name)
     for form in study.forms:
-        assert study.scenario(form).check().runs > 0
+        if isinstance(study, SearchStudy):
+            check_scenarios(load_tuning(study.file(form)))
+        else:
+            assert study.scenario(form).check().runs > 0
 
 
 def test_unknown_study_or_form_lists_known_ones():
@@ -54,6 +59,12 @@ def test_unknown_study_or_form_lists_known_ones():
         study_named("unknown")
     with pytest.raises(FairwindError, match="reduced"):
         study_named(NAME).scenario("unknown")
+
+
+def test_unknown_form_of_a_search_lists_known_ones():
+    with pytest.raises(FairwindError, match="has no form 'unknown'") as error:
+        study_named("right-aggressiveness").file("unknown")
+    assert error.value.hint == "there are full, reduced, greedy, kernel"
 
 
 def test_forms_differ_only_as_documented():

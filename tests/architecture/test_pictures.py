@@ -14,8 +14,7 @@ from fairwind.studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "pictures.py"
-# The second is of a search: fairwind tune studies/right_aggressiveness/reduced.toml --figures
-DRAWN_BY_HAND = {"application-limited-streams-kernel", "right-aggressiveness"}
+DRAWN_BY_HAND = {"application-limited-streams-kernel"}
 
 
 @pytest.fixture

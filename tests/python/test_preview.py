@@ -281,6 +281,13 @@ TRAPS = {
         ),
         "10 packets are in flight",
     ),
+    "thick by a bound of one's own": (
+        flows(THIN, more="tcp = { thin_segments = 2, linear_timeouts = true }")
+        + GREEDY
+        + REPEATED
+        + '"path.rtt" = ["210 ms", "400 ms"]\n',
+        "packets are in flight at an RTT of 210 ms, and mechanisms for thin streams work below 2;",
+    ),
     "overload": (
         flows('kind = "constant", rate = "6 Mbit/s", packet = "1000 B"', more="count = 2")
         + GREEDY
@@ -353,6 +360,19 @@ def test_traps_are_named_with_what_to_change(trap):
         (
             flows('kind = "thin", payload = "120 B", interval = "100 ms"') + GREEDY + REPEATED,
             'rate = "10 Mbit/s"\nrtt = "200 ms"',
+        ),
+        # Ten packets in flight are few for whom the bound is higher, or where it is another one.
+        *(
+            (
+                flows(
+                    'kind = "thin", payload = "120 B", interval = "20 ms"',
+                    more=f"tcp = {{ {tcp}, linear_timeouts = true }}",
+                )
+                + GREEDY
+                + REPEATED,
+                'rate = "10 Mbit/s"\nrtt = "200 ms"\nqueue = "tc: pfifo limit 170"',
+            )
+            for tcp in ("thin_segments = 30", 'thin_definition = "application-limited"')
         ),
         # Nothing fills the queue; and a trap of some cells is none, whatever the group is called.
         (

@@ -185,12 +185,32 @@ REASONS = {
     "syn_retries": "No flow of thin retransmitted a SYN, so there was nothing to change.",
     "hystart": "The setting hystart is one of cubic, and thin has reno, so",
     "ecn": "No packet of thin was marked, so",
+    "backoff_factor": "No flow of thin had a time-out, so",
+    "linear_retries": "No flow of thin had a time-out, so",
+    "probe_factor": "No flow of thin retransmitted, so",
+    "probe_ack_delay": "No flow of thin retransmitted, so",
+    "reordering_window": "No flow of thin retransmitted, so",
+    "early_retransmit_delay": "No flow of thin retransmitted, so",
+    "thin_duplicate_threshold": "No flow of thin retransmitted, so",
+    "redundant_streams": "No flow of thin sent a bundle, so",
+}
+VALUES = {
+    "syn_retries": [3, 5],
+    "ecn": ["off", "classic"],
+    "backoff_factor": [1.5, 2.0],
+    "linear_retries": [2, 6],
+    "probe_factor": [1.5, 2.0],
+    "probe_ack_delay": ["25 ms", "200 ms"],
+    "reordering_window": ["10 %", "25 %"],
+    "early_retransmit_delay": ["0 %", "25 %"],
+    "thin_duplicate_threshold": [1, 2],
+    "redundant_streams": ["thin", "all"],
 }
 
 
 @pytest.mark.parametrize("setting", [*REASONS])
 def test_axis_without_effect_says_what_never_happened(tmp_path, setting):
-    values = {"syn_retries": [3, 5], "ecn": ["off", "classic"]}.get(setting, [False, True])
+    values = VALUES.get(setting, [False, True])
     sweep = {f"flows.thin.tcp.{setting}": values}
     run = scenario(thin(congestion="reno"), sweep=sweep, repeat=1)
     (words, *_) = package.run(run, out=tmp_path / "run").answer().paragraphs
@@ -205,6 +225,34 @@ def test_mechanism_of_thin_streams_says_that_flows_were_not_thin(tmp_path):
     assert results.groups["data_segments_retransmitted"].min() > 0
     (words, *_) = results.answer().paragraphs
     assert "packets in flight or more in the mean, and modified_fast_retransmit acts on" in words
+
+
+@pytest.mark.parametrize(
+    ("tcp", "words"),
+    [
+        ({"thin_segments": 6}, "modified_fast_retransmit acts on fewer than 6"),
+        ({"thin_definition": "all"}, None),
+        ({"thin_definition": "application-limited"}, None),
+    ],
+)
+def test_flows_are_thin_by_the_definition_of_their_group(tmp_path, tcp, words):
+    sweep = {"flows.mine.tcp.modified_fast_retransmit": [False, True]}
+    run = scenario(greedy("mine", "reno") | {"tcp": tcp}, sweep=sweep, repeat=1)
+    text = " ".join(package.run(run, out=tmp_path / "run").answer().paragraphs)
+    assert words is None or words in text
+    assert ("in flight or more in the mean" in text) is (words is not None)
+
+
+@pytest.mark.parametrize("setting", ["backoff_factor", "linear_retries"])
+def test_settings_of_repeated_timeouts_say_that_none_was_repeated(tmp_path, setting):
+    sweep = {f"flows.thin.tcp.{setting}": VALUES[setting]}
+    path = {"rate": "5 Mbit/s", "rtt": "40 ms", "loss": "6 %"}
+    run = scenario(thin(profile="rfc", linear_timeouts=True), sweep=sweep, repeat=1, path=path)
+    results = package.run(run, out=tmp_path / "run")
+    assert results.flows["timeouts"].min() > 0
+    assert results.flows["timeouts_in_a_row_max"].max() == 1
+    (words, *_) = results.answer().paragraphs
+    assert "No flow of thin had two time-outs in a row, so" in words
 
 
 def test_queue_that_never_dropped_explains_its_limit(tmp_path):

@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import re
 
+import polars as pl
 import pytest
 
 from closed_form import SCENARIO, ClosedForms, tuning
+from fairwind.cli.output import OutputFormat
+from fairwind.cli.searches import refuse_for_search, run_search_study
+from fairwind.cli.study_help import described
+from fairwind.errors import FairwindError
+from fairwind.results import Claim, Verdict
 from fairwind.scenario.settings import toml_document
+from fairwind.studies import SearchForm, SearchStudy
+from fairwind.tuning.charts import front_figure
 from fairwind.tuning.kernel_lines import kernel_settings
 from fairwind.tuning.outcome import read_outcome
 from fairwind.tuning.page import sentences, write_page
@@ -91,8 +99,6 @@ def test_keys_become_lines_of_a_kernel():
             "flows.thin.tcp.tail_loss_probe": False,
             "flows.thin.tcp.loss_detection": "rack",
             "flows.thin.tcp.nagle": False,
-            "flows.thin.tcp.redundant_segments": 2,
-            "flows.thin.tcp.redundant_bundling": False,
             "path.queue.target": "12.5 ms",
             "path.queue.limit": "100 packets",
         },
@@ -101,13 +107,75 @@ def test_keys_become_lines_of_a_kernel():
     assert found.lines == (
         "ip route change ROUTE rto_min 46ms",
         "setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &(int){1}, sizeof(int))",
-        "sysctl -w net.ipv4.tcp_reordering=1",
-        "sysctl -w net.ipv4.tcp_early_retrans=0",
-        "sysctl -w net.ipv4.tcp_recovery=1",
         "setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int))",
+        "sysctl -w net.ipv4.tcp_recovery=1",
+        "sysctl -w net.ipv4.tcp_early_retrans=0",
+        "sysctl -w net.ipv4.tcp_reordering=1",
         "tc qdisc replace dev DEVICE root codel target 12.5ms limit 100",
     )
-    assert found.untold == ("flows.thin.tcp.redundant_segments",)
+    assert not found.untold
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "untold"),
+    [
+        ({"linear_timeouts": True, "linear_retries": 6}, ["TCP_THIN_LINEAR_TIMEOUTS"], []),
+        ({"linear_retries": 4}, [], ["linear_retries"]),
+        ({"linear_timeouts": False, "linear_retries": 4}, ["&(int){0}"], []),
+        ({"backoff_factor": 2.0, "probe_factor": 2, "thin_segments": 4}, [], []),
+        (
+            {"backoff_factor": 1.5, "probe_factor": 1.25, "thin_segments": 6},
+            [],
+            ["backoff_factor", "probe_factor", "thin_segments"],
+        ),
+        ({"reordering_window": "25 %", "constants_for": "all"}, [], []),
+        (
+            {"reordering_window": "10 %", "constants_for": "thin", "thin_definition": "all"},
+            [],
+            ["reordering_window", "thin_definition"],
+        ),
+        (
+            {"reordering_window_grows": False, "rack_duplicate_threshold": False},
+            ["tcp_recovery=7"],
+            [],
+        ),
+        ({"loss_detection": "rfc6675"}, ["tcp_recovery=0  # up to 6.16"], []),
+        ({"loss_detection": "forward"}, [], ["loss_detection"]),
+        ({"early_retransmit": True}, ["tcp_early_retrans=3  # up to 4.11"], []),
+        (
+            {"early_retransmit": True, "early_retransmit_delay": "0 %", "tail_loss_probe": False},
+            ["tcp_early_retrans=1  # up to 4.11"],
+            [],
+        ),
+        (
+            {"early_retransmit": True, "early_retransmit_delay": "10 %"},
+            ["tcp_early_retrans=3"],
+            ["early_retransmit_delay"],
+        ),
+        ({"minimum_rto": "50 ms", "probe_ack_delay": "50 ms"}, ["rto_min 50ms"], []),
+        ({"minimum_rto": "50 ms", "probe_ack_delay": "10 ms"}, ["50ms"], ["probe_ack_delay"]),
+        ({"maximum_rto": "2 s"}, ["TCP_RTO_MAX_MS, &(int){2000}"], []),
+        ({"maximum_rto": "500 ms"}, [], ["maximum_rto"]),
+        (
+            {"redundant_bundling": True, "redundant_segments": 0},
+            [],
+            ["redundant_bundling", "redundant_segments"],
+        ),
+        ({"redundant_bundling": False, "redundant_segments": 2}, [], []),
+        ({"modified_fast_retransmit": True}, ["sizeof(int)) /* up to 4.10 */"], []),
+    ],
+)
+def test_constants_of_recovery_are_told_or_named(keys, lines, untold):
+    found = kernel_settings({f"flows.thin.tcp.{key}": value for key, value in keys.items()}, {})
+    assert len(found.lines) == len(lines)
+    for line, words in zip(found.lines, lines, strict=True):
+        assert words in line
+    assert found.untold == tuple(f"flows.thin.tcp.{key}" for key in untold)
+
+
+def test_key_of_another_table_is_told_by_no_line():
+    keys = {"flows.thin.tcp.sharing.lifetime": "10 min", "flows.thin.tcp.congestion.beta": 700}
+    assert kernel_settings(keys, {}).untold == tuple(keys)
 
 
 def test_front_is_confirmed_on_a_kernel_as_far_as_it_goes(tmp_path):
@@ -141,3 +209,64 @@ def test_kernel_that_refuses_the_reference_is_an_error(tmp_path):
     search = read_tuning(tuning(tune={"seeds": 2, "budget": 4}), "search.toml")
     with pytest.raises(Exception, match="linux-0 does not support the reference"):
         run_tuning(search, ClosedForms(), TuningRun(tmp_path, jobs=1, kernel=kernel))
+
+
+def test_study_that_searches_prints_claims_and_writes_its_page(tmp_path, capsys):
+    write(tmp_path)
+    seen = []
+
+    def claims(folder):
+        seen.append(folder)
+        return [Claim("It holds.", "By rule.", Verdict.BORNE_OUT, "Numbers.", pl.DataFrame())]
+
+    form = SearchForm(str(tmp_path / "search.toml"), claims)
+    study = SearchStudy("mine", "A search", "ours", "fairwind", {"reduced": form})
+    folder = tmp_path / "found"
+    run_search_study(
+        study, "reduced", "sim", folder, 1, OutputFormat.TABLE, has_figures=True, is_wide=False
+    )
+    out = capsys.readouterr().out
+    assert out.startswith("Over all paths: ")
+    assert "Claim 1: It holds.\n  borne out: Numbers." in out
+    assert seen == [folder]
+    assert "It holds." in (folder / "tune.html").read_text(encoding="utf-8")
+    assert (folder / "figures" / "front.png").exists()
+
+
+def test_options_that_a_search_lacks_are_refused():
+    with pytest.raises(FairwindError, match="the study mine is a search, which has no --set and"):
+        refuse_for_search("mine", set=["duration=1 s"], force=False, live=True, workers=False)
+    refuse_for_search("mine", set=None, force=False)
+
+
+def test_help_of_a_study_that_searches_names_its_files():
+    form = SearchForm("mine.toml", lambda _folder: [])
+    study = SearchStudy("mine", "A search", "ours", "fairwind", {"full": form})
+    head, forms = described(study)
+    assert head == ["mine: A search", "Source: ours"]
+    assert forms == [f"--form full: fairwind tune {study.file()}"]
+
+
+def test_labels_upon_others_are_left_out():
+    document = {
+        "objectives": [
+            {"measure": "a.x", "direction": "minimise", "over": "mean"},
+            {"measure": "a.y", "direction": "maximise", "over": "mean"},
+        ],
+        "candidates": [],
+        "points": [
+            labelled("c1", -0.5, 0.1, is_known=False),
+            labelled("plain", 0.0, 0.0, is_known=True),
+            labelled("LT", -0.01, 0.0, is_known=True),
+            labelled("far", -0.5, 0.1001, is_known=True),
+        ],
+    }
+    (rows,) = front_figure(document, 1).chart.to_dict()["datasets"].values()
+    assert [row["label"] for row in rows if row["label"]] == ["LT", "far"]
+    assert {row["name"] for row in rows} == {"c1", "plain", "LT", "far", "reference"}
+
+
+def labelled(name, *costs, is_known):
+    estimates = [{"cost": one, "low": one - 0.01, "high": one + 0.01} for one in costs]
+    return {"name": name, "setting": {}, "is_known": is_known, "costs": estimates,
+            "limits": "passed", "scenario": f"points/{name}.toml"}  # fmt: skip

@@ -143,7 +143,7 @@ impl<'s> Checker<'s> {
         if (bounds.0..=bounds.1).contains(&number) {
             return json!(number);
         }
-        self.report(node, key, format!("it must be {}", range_text(bounds)), None);
+        self.report(node, key, format!("it must be {}", range_text(number, bounds)), None);
         json!(bounds.0)
     }
 
@@ -311,9 +311,14 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-fn range_text((minimum, maximum): (i64, i64)) -> String {
+/// The range that a number misses. The largest number of a type is no rule of its key, so that it is told only to who
+/// exceeds it.
+fn range_text(number: i64, (minimum, maximum): (i64, i64)) -> String {
     match maximum {
         i64::MAX => format!("{minimum} or more"),
+        maximum if maximum == i64::from(u32::MAX) && number < minimum => {
+            format!("{minimum} or more")
+        }
         maximum => format!("between {minimum} and {maximum}"),
     }
 }

@@ -292,7 +292,7 @@ def study(
     """Run a study, judge its claims, and write its report."""
     from fairwind.cli import runs
     from fairwind.execution.execute import RunSettings
-    from fairwind.studies import studies
+    from fairwind.studies import SearchStudy, studies, study_named
 
     if name is None:
         rows = [
@@ -300,10 +300,18 @@ def study(
         ]
         print_rows(("name", "title", "forms", "source"), rows, output)
         return
+    chosen, form = study_named(name), form or ("reduced" if reduced else "full")
+    if isinstance(chosen, SearchStudy):
+        from fairwind.cli.searches import refuse_for_search, run_search_study
+
+        refuse_for_search(name, set=settings, force=force, live=live)
+        place = RunSettings(jobs, out, workers=workers)
+        run_search_study(chosen, form, on, place, output, has_figures=figures, is_wide=wide)
+        return
     runs.run_study(
-        name,
+        chosen,
         on,
-        form or ("reduced" if reduced else "full"),
+        form,
         settings_of(settings or ()),
         RunSettings(jobs, out, force, workers=workers),
         output,

@@ -36,7 +36,7 @@ from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, shown_tables, tidy_overview
 from fairwind.scenario import Scenario
-from fairwind.studies import study_named
+from fairwind.studies import Study
 
 VERDICTS = ("claim", "verdict", "part", "evidence")
 
@@ -93,7 +93,7 @@ def look_in_words(look: Look, growth: Growth) -> str:
 
 @kept_clusters()
 def run_study(
-    name: str,
+    chosen: Study,
     on: str,
     form: str,
     keys: Mapping[str, str],
@@ -106,7 +106,7 @@ def run_study(
     is_live: bool,
 ) -> None:
     """Run all parts of a study's form that the keys leave, judge its claims, report."""
-    chosen, engine = study_named(name), engine_named(on)
+    engine = engine_named(on)
     if "kernel" in engine.versions():
         form = chosen.form_on_kernel(form)
     jobs = settings.jobs or (chosen.kernel_jobs if engine.is_real_time else None)
@@ -131,7 +131,9 @@ def run_study(
     for part in (part for part in further if part not in parts):
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
-    _print_claims(claims, results, output, is_wide=is_wide)
+    if output is OutputFormat.TABLE:
+        print_summary(results, output, is_wide=is_wide)
+    print_claims(claims, output)
     _report(results, None, chosen.figures(results), claims, has_figures=has_figures)
     exit_by_failures(results)
 
@@ -171,18 +173,12 @@ def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = Fal
     log_left_out(left_out)
 
 
-def _print_claims(
-    claims: Sequence[Claim], results: Results, output: OutputFormat, *, is_wide: bool
-) -> None:
-    if output is OutputFormat.TABLE:
-        print_summary(results, output, is_wide=is_wide)
-        _print_verdicts(claims)
-    else:
+def print_claims(claims: Sequence[Claim], output: OutputFormat = OutputFormat.TABLE) -> None:
+    """Print claims with their verdicts and evidence."""
+    if output is not OutputFormat.TABLE:
         rows = [(one.statement, one.verdict.value, one.which_part, one.evidence) for one in claims]
         print_rows(VERDICTS, rows, output)
-
-
-def _print_verdicts(claims: Sequence[Claim]) -> None:
+        return
     for number, claim in enumerate(claims, start=1):
         verdict, part = claim.verdict.value, claim.which_part
         lines = [f"{verdict}: {part}", claim.evidence] if part else [f"{verdict}: {claim.evidence}"]
@@ -211,7 +207,7 @@ def report(
     """
     with unvalidated():
         figures, claims = of_study(results)
-    _print_verdicts(claims)
+    print_claims(claims)
     _report(
         results, out, figures, claims, has_figures=has_figures, margin=margin, reference=reference
     )

@@ -12,7 +12,7 @@ from fairwind.quantities import counted
 
 if TYPE_CHECKING:
     from fairwind.scenario import Plan
-    from fairwind.studies import Study
+    from fairwind.studies import AnyStudy, Study
 
 
 class StudyCommand(TyperCommand):
@@ -36,7 +36,7 @@ _HOW_TO_CHOOSE = [
 ]
 
 
-def described(study: Study) -> list[list[str]]:
+def described(study: AnyStudy) -> list[list[str]]:
     """Describe the choices of a study.
 
     Returns
@@ -44,7 +44,12 @@ def described(study: Study) -> list[list[str]]:
     list of list of str
         Lines by paragraph: the study, then each form with its parts and their axes.
     """
+    from fairwind.studies import SearchStudy
+
     head = [[f"{study.name}: {study.title}", f"Source: {study.source}"]]
+    if isinstance(study, SearchStudy):
+        files = [f"--form {name}: fairwind tune {study.file(name)}" for name in study.forms]
+        return [*head, files]
     return [*head, *_forms(study), _HOW_TO_CHOOSE]
 
 

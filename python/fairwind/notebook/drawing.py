@@ -15,7 +15,7 @@ from fairwind.report.figures import default_figures
 from fairwind.report.overlay import measure_chart
 from fairwind.report.page import write_report
 from fairwind.results import Claim, Results
-from fairwind.studies.study import study_named
+from fairwind.studies.study import Study, study_named
 
 
 def report(results: Results, path: str | os.PathLike[str] | None, *, figures: bool) -> Path:
@@ -38,9 +38,9 @@ def figures(results: Results) -> dict[str, alt.TopLevelMixin]:
 
 def of_study(results: Results) -> tuple[Sequence[Figure], Sequence[Claim]]:
     """Give the figures and judged claims of the study that a run belongs to, if any."""
-    if results.manifest.study is None:
+    study = results.manifest.study and study_named(results.manifest.study)
+    if not isinstance(study, Study):
         return (), ()
-    study = study_named(results.manifest.study)
     return study.figures(results), study.claims(results)
 
 

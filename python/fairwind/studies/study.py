@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 from fairwind.errors import FairwindError
 from fairwind.plots import Figure
@@ -131,9 +132,7 @@ class Study:
             If the study has no such form.
         """
         if form not in self.forms:
-            raise FairwindError(
-                f"the study {self.name} has no form {form!r}", f"there are {', '.join(self.forms)}"
-            )
+            raise _no_form(self, form)
         form_of = self.forms[form]
         return self._scenario(Part(form_of) if isinstance(form_of, str) else form_of)
 
@@ -145,6 +144,65 @@ class Study:
         file = files(self.package) / part.file
         text = file.read_text(encoding="utf-8")
         return Scenario(str(file), text, study=self.name).with_settings(part.settings)
+
+
+@dataclass(frozen=True)
+class SearchForm:
+    """One form of a study that searches.
+
+    Attributes
+    ----------
+    file : str
+        The file of the search, as `fairwind tune` takes it, beside the study's package.
+    claims : callable
+        From the folder of the finished search to judged claims.
+    """
+
+    file: str
+    claims: Callable[[Path], list[Claim]]
+
+
+@dataclass(frozen=True)
+class SearchStudy:
+    """A question that a search for settings answers.
+
+    Attributes
+    ----------
+    name, title, source, package : str
+        As of `Study`.
+    forms : mapping of str to SearchForm
+        ``full``, ``reduced``, and perhaps more.
+    """
+
+    name: str
+    title: str
+    source: str
+    package: str
+    forms: Mapping[str, SearchForm]
+
+    def form(self, form: str = "full") -> SearchForm:
+        """Give one form.
+
+        Raises
+        ------
+        FairwindError
+            If the study has no such form.
+        """
+        if form not in self.forms:
+            raise _no_form(self, form)
+        return self.forms[form]
+
+    def file(self, form: str = "full") -> Path:
+        """Give the path of a form's file."""
+        return Path(str(files(self.package) / self.form(form).file))
+
+
+AnyStudy: TypeAlias = Study | SearchStudy
+
+
+def _no_form(study: AnyStudy, form: str) -> FairwindError:
+    message = f"the study {study.name} has no form {form!r}"
+    return FairwindError(message, f"there are {', '.join(study.forms)}")
 
 
 def drawn_if_run(part: Read | None, *draw: Callable[[Read], Figure | list[Figure]]) -> list[Figure]:
@@ -164,7 +222,7 @@ def study_names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
-def studies() -> dict[str, Study]:
+def studies() -> dict[str, AnyStudy]:
     """Import every installed study.
 
     Raises
@@ -175,7 +233,7 @@ def studies() -> dict[str, Study]:
     return {name: study_named(name) for name in study_names()}
 
 
-def study_named(name: str) -> Study:
+def study_named(name: str) -> AnyStudy:
     """Import one study.
 
     Raises
@@ -196,14 +254,14 @@ def study_named(name: str) -> Study:
     return _loaded(found[0])
 
 
-def _loaded(entry: EntryPoint) -> Study:
+def _loaded(entry: EntryPoint) -> AnyStudy:
     hint = f"correct or uninstall the package {_package(entry)}"
     try:
         study = entry.load()
     except (ImportError, AttributeError) as error:
         message = f"cannot load the study {entry.name!r} from {entry.value}: {error}"
         raise FairwindError(message, hint) from error
-    if not isinstance(study, Study) or study.name != entry.name:
+    if not isinstance(study, (Study, SearchStudy)) or study.name != entry.name:
         raise FairwindError(f"{entry.value} is not a study named {entry.name!r}", hint)
     return study
 

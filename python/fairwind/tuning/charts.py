@@ -30,7 +30,10 @@ SIZES = {"tried": 25, "dropped early": 25, "front, confirmed": 70, "known mechan
 WIDTH, HEIGHT = 620, 380
 """Of the picture of a front, in points."""
 
-MOST_TIMES_AS_FAR = 2.0
+LABEL = (60, 14)
+"""Room that a label takes at least, in points."""
+
+MOST_TIMES_AS_FAR = 1.0
 """Settings that were tried further out than this, seen from the confirmed ones, are not drawn."""
 
 
@@ -116,7 +119,32 @@ def _rows(document: Document, place: int) -> list[dict[str, Any]]:
         for one in document["candidates"]
         if one["name"] not in names and max(one["costs"]) < UNKNOWN
     ]
-    return [*(row for row in tried if _is_near(row, confirmed)), *confirmed]
+    found = [*(row for row in tried if _is_near(row, confirmed)), *confirmed]
+    _drop_hidden_labels(found)
+    return found
+
+
+def _drop_hidden_labels(rows: Sequence[dict[str, Any]]) -> None:
+    """Leave out labels upon others.
+
+    Known mechanisms keep theirs before points of the front; what is as the reference comes last.
+    """
+    scales = {}
+    for axis, size in (("x", WIDTH), ("y", HEIGHT)):
+        values = [row[axis] for row in rows]
+        scales[axis] = size / max(max(values) - min(values), 1e-9)
+    kept: list[dict[str, Any]] = []
+    ranks = {"known mechanism": 0, "front, confirmed": 1}
+    for row in sorted(
+        rows, key=lambda one: (not one["x"] and not one["y"], ranks.get(one["kind"], 2))
+    ):
+        if not row["label"]:
+            continue
+        apart = [[abs(row[axis] - one[axis]) * scales[axis] for axis in ("x", "y")] for one in kept]
+        if any(x < LABEL[0] and y < LABEL[1] for x, y in apart):
+            row["label"] = ""
+        else:
+            kept.append(row)
 
 
 def _is_near(row: Mapping[str, Any], confirmed: Sequence[Mapping[str, Any]]) -> bool:

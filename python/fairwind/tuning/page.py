@@ -15,6 +15,7 @@ from fairwind.folder.store import write_file
 from fairwind.plots import unvalidated
 from fairwind.quantities import cell_text, percent, percent_interval
 from fairwind.report.drawing import packed_drawing_code, packed_figures
+from fairwind.results import Claim
 from fairwind.tuning.charts import figures
 from fairwind.tuning.kernel_lines import kernel_settings
 from fairwind.tuning.outcome import REFERENCE, read_outcome
@@ -28,8 +29,13 @@ MOST_CANDIDATES = 300
 Document = Mapping[str, Any]
 
 
-def write_page(folder: Path) -> Path:
+def write_page(folder: Path, claims: Sequence[Claim] = ()) -> Path:
     """Write the page of a finished search into its folder.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        What a study judges by it.
 
     Raises
     ------
@@ -50,6 +56,7 @@ def write_page(folder: Path) -> Path:
         head=head,
         figures=drawn,
         sentences=sentences(document),
+        claims=claims,
         points=[point_row(document, one) for one in document["points"]],
         advice=[advice_row(document, one) for one in document["advice"]],
         kernel=kernel_rows(document),

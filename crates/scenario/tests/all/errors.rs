@@ -132,7 +132,7 @@ fn types_are_checked() {
     breaks("duration", "seed = -1\nduration", "seed = -1: it must be 0 or more");
     breaks("duration", "repeat = 0\nduration", "repeat = 0: it must be between 1 and");
     breaks("duration", "seed = 18446744073709551616\nduration", "expected a whole number");
-    breaks("tcp = { profile", "tcp = { initial_window = 0, profile", "it must be between 1 and");
+    breaks("tcp = { profile", "tcp = { initial_window = 0, profile", "it must be 1 or more");
 }
 
 #[test]
@@ -355,7 +355,8 @@ fn tcp_settings_fit_together() {
     tcp("backoff_factor = \"150 %\"", "expected a number, found a text");
     tcp("probe_factor = 0", "it must be between 1 and 8");
     tcp("linear_retries = 256", "it must be between 0 and 255");
-    tcp("thin_segments = 0", "it must be between 1 and 4294967295");
+    tcp("thin_segments = 0", "tcp.thin_segments = 0: it must be 1 or more");
+    tcp("thin_segments = 4294967296", "it must be between 1 and 4294967295");
     tcp("thin_duplicate_threshold = 0", "it must be between 1 and 255");
     tcp("thin_definition = \"thin\"", "few-outstanding, application-limited, all");
     tcp("constants_for = \"thn\"", "did you mean \"thin\"?");
@@ -609,7 +610,7 @@ fn requests_and_responses_are_possible() {
         "workload.response.mean = \"0 B\": it must be 1 B or more",
     );
     workload("request = \"1 B\"", "response");
-    workload("request = \"1 B\", response = \"1 B\", exchanges = 0", "it must be between 1 and");
+    workload("request = \"1 B\", response = \"1 B\", exchanges = 0", "it must be 1 or more");
     workload(
         "request = \"1 B\", response = \"1 B\", pause = { distribution = \"uniform\", min = \"2 s\", max = \"1 s\" }",
         "workload.pause.max = \"1 s\": it must be 2 s or more",
