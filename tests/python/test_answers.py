@@ -13,7 +13,6 @@ import fairwind as package
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
 from fairwind.answers.answer import is_same
-from fairwind.answers.main_measures import main_measures
 from fairwind.answers.words import (
     _of_one_measure,
     effect_in_words,
@@ -31,6 +30,7 @@ from fairwind.quantities import percent
 from fairwind.report.page import render
 from fairwind.results import Results
 from fairwind.results.answer import Effect
+from fairwind.results.main_measures import main_measures
 from fairwind.scenario.plan import Axis
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind

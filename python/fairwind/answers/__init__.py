@@ -1,7 +1,7 @@
 """Answers of runs: what each axis does, whether that is sure, and conditions on it.
 
-Map: `answer` the answer in words and numbers, `main_measures` the main measure of each group,
-`effects` contrasts and verdicts, `reasons` why an axis changed nothing, `words` sentences,
+Map: `answer` the answer in words and numbers, `effects` contrasts and verdicts, `reasons` why an
+axis changed nothing, `competition` queues and losses of those who share a link, `words` sentences,
 `conditions` what a comparison must fulfil, `junit` their outcome for CI, `until` adds seeds until
 all is decided.
 """

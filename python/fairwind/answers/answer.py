@@ -90,22 +90,30 @@ def answer_of(
     margin = margin_of(results, margin)
     axes, looks = varied_axes(results, reference), looks_of(results)
     found = effects_of(results, axes, margin, looks) if axes else []
+    answers, words = _axes_in_words(results, axes, found) if found else ((), ())
+    missing = missing_effects(results, axes) if axes else []
     contexts = {cell.index: context_of(axes, cell.settings) for cell in results.manifest.plan.cells}
     alpha = look_alpha(len(looks) - 1) if looks else ALPHA
     shares = shares_of(results, contexts, margin, alpha)
-    competition = (
+    if not (found or shares):
+        return None
+    methods = [_method(results, len(found), looks, margin)] if found else []
+    methods += [_shares_method(shares, margin)] if shares else []
+    paragraphs = (
+        *words,
+        *((missing_in_words(missing),) if missing else ()),
         *shares_in_words(shares),
         *queues_in_words(results, (share.link for share in shares), contexts),
         *losses_in_words(results, _sharers(shares), contexts),
     )
-    missing = missing_effects(results, axes) if axes else []
-    if not found:
-        lacking = (missing_in_words(missing),) if missing else ()
-        paragraphs = (*lacking, *competition)
-        if not shares:
-            return None
-        method, where = _shares_method(shares, margin), runs_in_words(results.manifest.plan)
-        return Answer((), method, paragraphs, shares, where)
+    where = runs_in_words(results.manifest.plan)
+    return Answer(answers, " ".join(methods), paragraphs, shares, where)
+
+
+def _axes_in_words(
+    results: Results, axes: Sequence[Axis], found: Sequence[tuple[Axis, Effect]]
+) -> tuple[tuple[AxisEffect, ...], tuple[str, ...]]:
+    """Give what each axis does, and in words that and what is undecided."""
     same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
     answers = tuple(_axis_effect(axis, names[axis.name], same[axis.name], found) for axis in axes)
@@ -114,16 +122,8 @@ def answer_of(
         for axis, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED and effect.value not in same[axis.name]
     ]
-    paragraphs = (
-        *(text for answer in answers for text in answer.paragraphs),
-        *((undecided_in_words(undecided, len(found)),) if undecided else ()),
-        *((missing_in_words(missing),) if missing else ()),
-        *competition,
-    )
-    method = _method(results, len(found), looks, margin)
-    if shares:
-        method = f"{method} {_shares_method(shares, margin)}"
-    return Answer(answers, method, paragraphs, shares, runs_in_words(results.manifest.plan))
+    words = tuple(text for answer in answers for text in answer.paragraphs)
+    return answers, (*words, *((undecided_in_words(undecided, len(found)),) if undecided else ()))
 
 
 def _sharers(shares: Sequence[Share]) -> list[str]:

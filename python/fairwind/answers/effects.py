@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fairwind.answers.main_measures import main_measures
 from fairwind.compare import Comparison, Contrast, Pair, contrast, referred
 from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.results.answer import Effect
+from fairwind.results.main_measures import main_measures
 from fairwind.results.summary import GROUPS, TRANSFERS, scaled_units, title_of
 from fairwind.scenario.plan import Axis, short_names
 from fairwind.statistics import (

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from fairwind.answers.effects import varied_axes
-from fairwind.answers.main_measures import main_measures
 from fairwind.plots import Figure, Panel, stacked_by_setting
 from fairwind.report.overlay import axis_titles
 from fairwind.results import Results, rows_of, scaled_unit
+from fairwind.results.main_measures import main_measures
 from fairwind.results.summary import GROUPS, TRANSFERS, Subject, estimate, is_known, title_of
 
 TYPICAL = {"_p99_s": "_p50_s", "_p90_s": "_p50_s"}
@@ -22,7 +21,7 @@ TITLES = {"_s": "time", "_bits_per_second": "goodput"}
 
 def main_figure(results: Results) -> Iterator[Figure]:
     """Draw the main measure of each group against the axis, where there is a single one."""
-    axes = varied_axes(results)
+    axes = [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
     if len(axes) != 1:
         return
     (axis,) = axes
