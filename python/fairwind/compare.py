@@ -343,6 +343,7 @@ def referred(axes: Sequence[Axis], reference: str | None) -> list[Axis]:
     own = [axis.led_by(axis.reference) for axis in axes]
     if reference is None:
         return own
+    reference = str(reference)  # a number where the values are numbers
     found = [(axis, reference) for axis in axes if reference in axis.labels]
     name, _, value = reference.partition("=")
     found = found or [

@@ -26,9 +26,19 @@ BOTTLENECK = {
     "from": "left",
     "to": "right",
     "rate": "1 Mbit/s",
+    "delay": "25 ms",
     "queue": {"discipline": "pfifo", "limit_packets": 9},
 }
 """As resolved experiments have it, but for what no page shows."""
+
+
+WAY = {"from": "left", "to": "right"}
+
+NETWORK = {
+    "mtu": "1500 B",
+    "links": [BOTTLENECK, {"name": "back", "from": "right", "to": "left", "delay": "25 ms"}],
+    "nodes": [{"name": name, "kind": "host"} for name in ("left", "right")],
+}
 
 
 def experiment(count: int = 1, variant: str = "TCP") -> dict[str, Any]:
@@ -36,10 +46,11 @@ def experiment(count: int = 1, variant: str = "TCP") -> dict[str, Any]:
     return {
         "name": "made up",
         "duration": "90 s",
-        "network": {"mtu": "1500 B", "links": [BOTTLENECK]},
+        "network": NETWORK,
         "flows": [
-            {"name": "greedy", "count": count, "workload": {"kind": "greedy"}, "tcp": tcp},
-            {
+            {"name": "greedy", "count": count, "workload": {"kind": "greedy"}, "tcp": tcp} | WAY,
+            WAY
+            | {
                 "name": "thin",
                 "count": count,
                 "workload": {"kind": "thin", "size": {"packet": "160 B"}, "interval": "150 ms"},

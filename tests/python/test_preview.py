@@ -30,6 +30,7 @@ from fairwind.quantities import (
     time_in_words,
 )
 from fairwind.scenario import Plan, Scenario, load
+from fairwind.studies import study_named
 from made_up import ScriptedEngine
 from process import SCENARIO, fairwind
 
@@ -510,8 +511,8 @@ def test_growing_run_is_asked_about_by_its_bound(tmp_path):
 
 def test_a_study_that_takes_much_is_refused_without_a_terminal(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "MOST_SECONDS", 0.1)
-    name, settings = "application-limited-streams", RunSettings(1, tmp_path / "a")
+    study, settings = study_named("application-limited-streams"), RunSettings(1, tmp_path / "a")
     flags = dict.fromkeys(("has_figures", "is_wide", "is_approved", "is_live"), False)
     with pytest.raises(FairwindError, match=r"this run is estimated to take .* s\n.*--yes"):
-        runs.run_study(*(name, "sim", "reduced", {}, settings, OutputFormat.TABLE), **flags)
+        runs.run_study(*(study, "sim", "reduced", {}, settings, OutputFormat.TABLE), **flags)
     assert not (tmp_path / "a").exists()

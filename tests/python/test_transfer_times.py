@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from fairwind.results import SUBJECTS, never_resumed_in_words, rows_of, transfer_times
-
-TRANSFERS, FAIRNESS = SUBJECTS[1], SUBJECTS[3]
+from fairwind.results import never_resumed_in_words, rows_of, transfer_times
+from fairwind.results.summary import FAIRNESS, TRANSFERS
 
 
 def flow(group: str, finished_s: float | None, time_s: float | None) -> dict[str, object]:

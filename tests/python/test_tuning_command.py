@@ -13,6 +13,7 @@ from fairwind.cli.output import OutputFormat
 from fairwind.cli.searches import refuse_for_search, run_search_study
 from fairwind.cli.study_help import described
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings
 from fairwind.results import Claim, Verdict
 from fairwind.scenario.settings import toml_document
 from fairwind.studies import SearchForm, SearchStudy
@@ -222,8 +223,9 @@ def test_study_that_searches_prints_claims_and_writes_its_page(tmp_path, capsys)
     form = SearchForm(str(tmp_path / "search.toml"), claims)
     study = SearchStudy("mine", "A search", "ours", "fairwind", {"reduced": form})
     folder = tmp_path / "found"
+    place = RunSettings(1, folder)
     run_search_study(
-        study, "reduced", "sim", folder, 1, OutputFormat.TABLE, has_figures=True, is_wide=False
+        study, "reduced", "sim", place, OutputFormat.TABLE, has_figures=True, is_wide=False
     )
     out = capsys.readouterr().out
     assert out.startswith("Over all paths: ")

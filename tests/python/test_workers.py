@@ -266,8 +266,9 @@ def test_failures_are_those_of_one_job(dask, tmp_path):
     failing = tmp_path / "failing.py"
     failing.write_text(
         "from fairwind.engine.engines import Simulation\n"
+        "from fairwind.errors import FairwindError\n"
         "def some(self, cell, seed, progress, folder, execute=Simulation.execute):\n"
-        "    if cell.index == 1:\n        raise ValueError('the sea is rough')\n"
+        "    if cell.index == 1:\n        raise FairwindError('the sea is rough')\n"
         "    return execute(self, cell, seed, progress, folder)\n"
         "Simulation.execute = some\n"
     )
@@ -276,7 +277,7 @@ def test_failures_are_those_of_one_job(dask, tmp_path):
     process = on(dask.address, tmp_path)
     _, error = process.communicate(timeout=240)
     assert process.returncode == 1, error
-    assert "ValueError: the sea is rough" in (tmp_path / "far" / "failures.json").read_text()
+    assert "FairwindError: the sea is rough" in (tmp_path / "far" / "failures.json").read_text()
     assert cells(tmp_path / "far") == 20
 
 

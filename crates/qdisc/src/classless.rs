@@ -259,7 +259,7 @@ discipline! {
         maxrate: BitRate => max_rate: Option<BitRate> = None, OptionalRate;
         /// Time without packets after which a flow may send a quantum again; default: 40 ms.
         refill_delay: Span => refill_delay: Span = Span::from_millis(40), Time;
-        /// Flows are told apart by as many bits of their hash as are set here; default: 1023, ten bits.
+        /// The hash of a flow has as many bits as are ones here; default: 1023, ten bits.
         orphan_mask: u32 => hash_mask: u32 = 1023, Count;
         /// `maxrate` up to which packets are spaced one by one instead of by quanta; default: 550 kbit/s.
         low_rate_threshold: BitRate => low_rate: BitRate = BitRate::from_bits_per_second(550_000), Rate;

@@ -92,10 +92,12 @@ impl Document {
         }
         let varied = sweep.axes.iter().any(|axis| axis.name == name);
         if varied && matches!(value.value, NodeValue::List(_)) {
-            return self.set_axis(&name, value);
+            self.set_axis(&name, value)?;
+        } else {
+            self.root = root;
+            self.sweep_entry_removed(&name);
         }
-        self.root = root;
-        self.sweep_entry_removed(&name);
+        self.forget_reference(path.steps());
         Ok(())
     }
 

@@ -216,6 +216,9 @@ impl Sweep {
                 .collect();
         }
         match found.as_mut_slice() {
+            [(axis, _)] if axis.reference.is_some() => {
+                return Err("its axis has a reference already".into());
+            }
             [(axis, label)] => axis.reference = Some((*label).to_owned()),
             [] => return Err("no axis has this label".into()),
             _ => return Err("several axes have this label".into()),

@@ -73,8 +73,8 @@ def answer_of(
         The largest relative difference that counts as none, above 0 and below 1; that which the run
         was asked with if not given, else 5 %.
     reference : str, optional
-        The value of an axis that its others are compared with, or ``AXIS=VALUE``; its first one if
-        not given.
+        The value of an axis that its others are compared with, or ``AXIS=VALUE``; if not given, the
+        scenario's, or else its first one.
 
     Returns
     -------

@@ -234,7 +234,7 @@ def _with_reason(judged: Judgement, reason: str | None) -> Judgement:
 
 
 def judge_run(conditions: Sequence[Condition], results: Results, axis: str) -> list[Judgement]:
-    """Judge conditions on the values of an axis of a run, against its first one."""
+    """Judge conditions on the values of an axis of a run, against its reference."""
     sides = Comparison(results, None, axis)
     rows = sides.contrasts(columns_of(conditions, sides.runs))
     return judge(conditions, rows, sides.looks, reasons_of(sides))

@@ -132,7 +132,8 @@ Reference = Annotated[
     str | None,
     typer.Option(
         metavar="VALUE|AXIS=VALUE",
-        help="Value of an axis that its others are compared with. Default: its first one.",
+        help="Value of an axis that its others are compared with. Default: the scenario's, or "
+        "else the first.",
     ),
 ]
 Yes = Annotated[
@@ -164,11 +165,11 @@ def fairwind(
     """Accept the options before the command."""
 
 
-def _told_in_junit(command: Callable[..., None]) -> Callable[..., None]:
+def _errors_in_junit(command: Callable[..., None]) -> Callable[..., None]:
     """Write an error of a command into its JUnit file, too."""
 
     @wraps(command)
-    def told(**options: Any) -> None:  # noqa: ANN401 - the options of any command
+    def wrapped(**options: Any) -> None:  # noqa: ANN401 - the options of any command
         try:
             command(**options)
         except FairwindError as error:
@@ -178,11 +179,11 @@ def _told_in_junit(command: Callable[..., None]) -> Callable[..., None]:
                 write_error(junit, error)
             raise
 
-    return told
+    return wrapped
 
 
 @app.command()
-@_told_in_junit
+@_errors_in_junit
 def run(
     scenario: ScenarioArgument,
     *,
@@ -208,7 +209,7 @@ def run(
 
     A scenario with an axis ends with what the axis does to the main measure of each group. --format
     json prints an object with the summary and this answer, csv the summary alone. With --fail-if,
-    the exit code is 3 if a condition is surely met by a value of the axis, against the first one.
+    the exit code is 3 if a condition is surely met by a value of the axis, against its reference.
     """
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
@@ -228,6 +229,8 @@ def run(
     grown = growth if until_decided else None
     results = runs.execute(chosen, engine, place, grown, growth.margin, is_live=live)
     answers.print_run(results, output, is_wide=wide)
+    if junit is not None:
+        comparisons.write_failures(junit, results)
     runs.exit_by_failures(results)
     if wanted:
         judged, name = judge_run(wanted, results, axis), f"{results.folder} by {axis}"
@@ -372,7 +375,7 @@ def report(
 
 
 @app.command()
-@_told_in_junit
+@_errors_in_junit
 def compare(
     first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of the reference run.")],
     second: Annotated[

@@ -26,7 +26,8 @@ from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_fram
 from fairwind.compare import Comparison, frame_of
 from fairwind.errors import FairwindError
 from fairwind.folder.store import storage_errors, write_file
-from fairwind.results import open_results
+from fairwind.quantities import counted
+from fairwind.results import Results, open_results
 
 
 def sides_of(first: Path, second: Path | None, by: str | None, reference: str | None) -> Comparison:
@@ -79,8 +80,15 @@ def run_comparison(
 def write_error(junit: Path, error: FairwindError) -> None:
     """Write what is wrong as the only case of the JUnit file, so that a job always has one."""
     case = JUnitCase("fairwind", "conditions", "error", "error", str(error), str(error))
-    with suppress(OSError):  # the error itself is the one to be told
+    with suppress(OSError):  # the error itself is reported
         write_file(junit, document_of_cases("conditions", [case], ["error"]))
+
+
+def write_failures(junit: Path, results: Results) -> None:
+    """Write into the JUnit file that simulations failed, if any did: conditions are not judged."""
+    if results.failures:
+        text = f"{counted(len(results.failures), 'simulation')} failed; {results.failures[0]}"
+        write_error(junit, FairwindError(text))
 
 
 def conditions_in(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fairwind.congestion.sources import control_of_file
+from fairwind.errors import FairwindError
 
 COMMENT_OR_STRING = re.compile(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'")
 """Comments are found as well, so that what stands in them is left alone."""
@@ -36,12 +37,21 @@ def with_compiled_files(
     FairwindError
         If the compiler refuses a file.
     """
+    files: dict[str, Path] = {}
 
     def named(word: str) -> str | None:
         if not word.endswith(".c"):
             return None
         found = next((file for file in (folder / word, Path(word)) if file.is_file()), None)
-        return None if found is None else control_of_file(found)[0].name
+        if found is None:
+            return None
+        name = control_of_file(found)[0].name
+        if files.setdefault(name, found.resolve()) != found.resolve():
+            raise FairwindError(
+                f"{files[name]} and {found} would both be the control {name}",
+                "rename one of the files",
+            )
+        return name
 
     def replaced(match: re.Match[str]) -> str:
         name = None if match[0].startswith("#") else named(match[0][1:-1])

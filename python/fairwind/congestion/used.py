@@ -197,6 +197,10 @@ TYPES: dict[type[Any], str] = {
 """Types that a scenario can set, in words."""
 
 
+ENDS_OF_TYPES = (2**32 - 1, 2**64 - 1)
+"""Largest values that say nothing to a person."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """What can be set.
@@ -231,6 +235,8 @@ class Parameter:
             return None
         if self.least <= value <= self.largest:
             return None
+        if value < self.least and self.largest in ENDS_OF_TYPES:
+            return f"it must be {self.least} or more"
         return f"it must be between {self.least} and {self.largest}"
 
 

@@ -247,7 +247,7 @@ def _run(engine: Engine, batch: Batch, task: Task, watch: _Watch, folder: Path) 
         rows = with_leading_columns(tables, batch.axes, cell, task.replicate, task.seed)
         write_tables(folder, rows)
         files = pack(folder)
-    except (Cancelled, FairwindError, OSError):
+    except (Cancelled, OSError):
         raise
     except Exception as error:  # as on threads: this one has failed, others go on
         return Result(failure=f"{type(error).__name__}: {error}")

@@ -124,4 +124,5 @@ def _above_zero(frame: pl.DataFrame) -> pl.DataFrame:
     What is drawn is never negative; Student's t does not know it.
     """
     least = frame["mean"].filter(frame["mean"] > 0).min()
-    return frame.with_columns(pl.max_horizontal("low", pl.lit(least) / 2).alias("low"))
+    above = pl.max_horizontal("low", pl.lit(least) / 2)
+    return frame.with_columns(pl.when(pl.col("low").is_not_null()).then(above).alias("low"))

@@ -97,8 +97,8 @@ class Results:
             The largest relative difference that counts as none, above 0 and below 1; that of the
             run's ``--margin`` if not given, else 5 %.
         reference : str, optional
-            The value of an axis that its others are compared with, or ``AXIS=VALUE``; its first one
-            if not given.
+            The value of an axis that its others are compared with, or ``AXIS=VALUE``; if not given,
+            the scenario's, or else its first one.
 
         Returns
         -------
@@ -131,7 +131,8 @@ class Results:
         measures : sequence of str, optional
             Numeric columns of the tables of groups, queues or fairness; the main ones if not given.
         reference : str, optional
-            The value of that axis that the others are compared with; its first one if not given.
+            The value of that axis that the others are compared with; the scenario's, or else its
+            first one, if not given.
 
         Returns
         -------

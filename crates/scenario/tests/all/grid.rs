@@ -47,6 +47,8 @@ fn reference_is_a_label_of_one_axis() {
     );
     let wrong = |text: &str| document(&swept(text)).plan().unwrap_err().to_string();
     assert!(wrong(&format!("reference = \"30 ms\"\n{axes}")).contains("no axis has this label"));
+    let twice = format!("reference = [\"10 ms\", \"20 ms\"]\n{axes}");
+    assert!(wrong(&twice).contains("its axis has a reference already"));
     let alike = "\"flows.thin.count\" = [2, 1]\n\"flows.greedy.count\" = [2, 1]\n";
     assert!(wrong(&format!("reference = 1\n{alike}")).contains("several axes have this label"));
 }
@@ -61,6 +63,9 @@ fn axis_set_from_outside_lets_its_reference_go() {
     };
     assert_eq!(reference("[\"20 ms\", \"30 ms\"]").as_deref(), Some("20 ms"));
     assert_eq!(reference("[\"30 ms\", \"40 ms\"]"), None);
+    let mut document = document(&swept(axes));
+    document.set("path.rtt", "30 ms").unwrap();
+    assert!(document.plan().unwrap().axes.is_empty());
 }
 
 #[test]
