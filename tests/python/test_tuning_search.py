@@ -247,9 +247,11 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_search_that_is_killed_goes_on(tmp_path):
+    began = time.monotonic()
     assert _start(tmp_path / "whole").wait() == 0
+    whole_s = time.monotonic() - began
     kills = 0
-    for pause_s in (1.6, 1.9, 2.3, 2.8, 3.4, 60.0):
+    for pause_s in (*(share * whole_s for share in (0.5, 0.7, 0.8, 0.9)), 60.0):
         process = _start(tmp_path / "killed")
         deadline = time.monotonic() + pause_s
         while process.poll() is None and time.monotonic() < deadline:

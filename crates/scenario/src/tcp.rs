@@ -83,7 +83,7 @@ pub enum ThinDefinition {
     /// Those with fewer than `thin_segments` segments outstanding, once a loss has ended the initial slow start
     /// (`tcp_stream_is_thin` of Linux).
     FewOutstanding,
-    /// Those whose data the congestion window did not limit in the round trip before a recovery.
+    /// Those with data that the congestion window did not limit in the round trip before a recovery.
     ApplicationLimited,
     /// All.
     All,

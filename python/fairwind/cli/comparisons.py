@@ -88,7 +88,8 @@ def write_failures(junit: Path, results: Results) -> None:
     """Write into the JUnit file that simulations failed, if any did: conditions are not judged."""
     if results.failures:
         text = f"{counted(len(results.failures), 'simulation')} failed; {results.failures[0]}"
-        write_error(junit, FairwindError(text))
+        hint = f"{results.folder}/failures.json lists all"
+        write_error(junit, FairwindError(text, hint))
 
 
 def conditions_in(
