@@ -122,6 +122,16 @@ def test_main_figure_has_the_measures_of_the_answer(tmp_path):
     assert default_figures(results)[0].name == figure.name
 
 
+def test_one_run_alone_has_no_interval_in_the_main_figure(tmp_path):
+    results = run_plan(plan((1,), VARIANTS, 1), ScriptedEngine(), RunSettings(1, tmp_path))
+    (figure,) = main_figure(results)
+    drawing = figure.chart.to_dict()
+    for panel in drawing["vconcat"]:
+        assert len(panel["layer"]) == 2  # lines and points
+        values = drawing["datasets"][panel["data"]["name"]]
+        assert all(one["low"] is None for one in values)
+
+
 def test_main_figure_needs_a_single_axis(study_run, tmp_path):
     alone = run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
     assert [*main_figure(study_run), *main_figure(alone)] == []

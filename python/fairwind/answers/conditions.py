@@ -257,7 +257,7 @@ def only_axis(plan: Plan) -> str:
     FairwindError
         If no axis has several values, or more than one.
     """
-    axes = [axis.name for axis in plan.axes if len(axis.labels) > 1]
+    axes = [axis.name for axis in plan.varied_axes]
     if not axes:
         raise FairwindError(
             "a condition compares the values of an axis, and the scenario has none with several",

@@ -39,8 +39,7 @@ def varied_axes(results: Results, reference: str | None = None) -> list[Axis]:
     reference : str, optional
         As in `referred`; the values of each axis begin with its reference.
     """
-    axes = [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
-    return referred(axes, reference)
+    return referred(results.manifest.plan.varied_axes, reference)
 
 
 def context_of(

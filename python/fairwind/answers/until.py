@@ -112,7 +112,7 @@ def run_until_decided(
     FairwindError
         If the plan has no axis, and as `run_plan`.
     """
-    if not any(len(axis.labels) > 1 for axis in base.axes):
+    if not base.varied_axes:
         raise FairwindError(
             "there is nothing to decide: the scenario has no axis with several values",
             "give it one in [sweep], or run it without --until-decided",

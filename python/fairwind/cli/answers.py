@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import textwrap
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import OutputFormat, line_width, log_left_out, print_fitted, print_json
+from fairwind.cli.output import OutputFormat, log_left_out, print_fitted, print_json, wrapped
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_ratio, percent, percent_interval
@@ -25,9 +24,6 @@ from fairwind.statistics import EffectVerdict
 
 MOST_ROWS = 40
 """Largest number of effects of an axis that are printed one by one."""
-
-WIDEST = 120
-"""Sentences are no longer on a line, however wide the terminal is."""
 
 DISPENSABLE = ("more seeds", "reference", "mean", "interval", "effect / %", "verdict")
 """Columns that are left out where the table is too wide, the first one first, but for the last."""
@@ -125,22 +121,14 @@ def print_answer(
     answer = answer_of(results, margin, reference)
     if answer is None:
         return
-    sys.stdout.write("\n" + "".join(map(_wrapped, (answer.holds_for, *answer.paragraphs))))
+    sys.stdout.write("\n" + "".join(map(wrapped, (answer.holds_for, *answer.paragraphs))))
     left_out: list[str] = []
     for axis in answer.axes:
         if not axis.is_without_effect:
             sys.stdout.write("\n")
             left_out += _print_effects(axis, is_wide=is_wide)
-    sys.stdout.write(f"\n{_wrapped(answer.method)}")
+    sys.stdout.write(f"\n{wrapped(answer.method)}")
     log_left_out(left_out)
-
-
-def _wrapped(text: str) -> str:
-    width = line_width()
-    if width is None:
-        return f"{text}\n"
-    lines = textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _print_effects(axis: AxisEffect, *, is_wide: bool) -> list[str]:

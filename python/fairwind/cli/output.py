@@ -15,6 +15,7 @@ import typer
 from fairwind.cli.tables import aligned as aligned
 from fairwind.cli.tables import fitted
 from fairwind.cli.tables import line_width as line_width
+from fairwind.cli.tables import wrapped as wrapped
 from fairwind.engine.core import ScenarioError
 from fairwind.errors import FairwindError, RunInterrupted
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +12,12 @@ from rich.console import Console
 from fairwind.cli.output import (
     ExitCode,
     OutputFormat,
-    line_width,
     log,
     log_left_out,
     print_fitted,
     print_json,
     print_rows,
+    wrapped,
 )
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_claims
@@ -33,9 +32,6 @@ from fairwind.tuning.outcome import read_outcome
 from fairwind.tuning.page import advice_row, point_row, sentences, write_page
 from fairwind.tuning.settings import Tuning, load_tuning
 from fairwind.tuning.tuning import TuningRun, run_tuning
-
-WIDEST = 120
-"""Sentences are no longer on a line."""
 
 
 def search(tuning: Tuning, on: str, place: RunSettings) -> Path:
@@ -131,7 +127,7 @@ def print_outcome(folder: Path, output: OutputFormat, *, is_wide: bool) -> None:
             print_rows(columns, points, output)
         case OutputFormat.TABLE:
             for sentence in sentences(document):
-                sys.stdout.write(_wrapped(sentence))
+                sys.stdout.write(wrapped(sentence))
             if not points:
                 return
             sys.stdout.write("\n")
@@ -147,11 +143,3 @@ def print_outcome(folder: Path, output: OutputFormat, *, is_wide: bool) -> None:
                 is_wide=is_wide,
             )
             log_left_out(left_out)
-
-
-def _wrapped(text: str) -> str:
-    width = line_width()
-    if width is None:
-        return f"{text}\n"
-    lines = textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
-    return "".join(f"{line}\n" for line in lines)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,6 +37,19 @@ def line_width() -> int | None:
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return None
+
+
+WIDEST = 120
+"""Sentences are no longer on a line, however wide the terminal is."""
+
+
+def wrapped(text: str) -> str:
+    """Break a sentence into lines that fit, each with its end."""
+    width = line_width()
+    if width is None:
+        return f"{text}\n"
+    lines = textwrap.wrap(text, min(width, WIDEST), subsequent_indent="  ", break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def aligned(

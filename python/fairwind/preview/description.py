@@ -66,10 +66,8 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
     list of (str, str)
         Lines with their subjects: path, bdp, queue, carrier, flows, time, sweep and runs.
     """
-    step = max(-(-len(cells) // MOST_CELLS), 1)
-    shown = [cell.experiment for cell in cells[::step]]
-    networks = [Network.of(experiment["network"]) for experiment in shown]
-    paired = list(zip(shown, networks, strict=True))
+    paired = _shown(cells)
+    shown = [experiment for experiment, _ in paired]
     lines = [
         ("path", variants(_path(experiment, network) for experiment, network in paired)),
         ("bdp", variants(_products(experiment, network) for experiment, network in paired)),
@@ -87,14 +85,21 @@ def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
 
 def runs_in_words(plan: Plan) -> str:
     """Say in one sentence on which paths a plan's runs are, and how long and how many they are."""
-    known = dict(describe(plan, plan.cells, "run"))
+    paired = _shown(plan.cells)
+    queues = variants(_queues(experiment, network) for experiment, network in paired)
     parts = [
-        known.get("path", ""),
-        f"queue {known['queue']}" if "queue" in known else "",
-        known.get("time", ""),
+        variants(_path(experiment, network) for experiment, network in paired),
+        f"queue {queues}" if queues else "",
+        variants(_times(experiment) for experiment, _ in paired),
         counted(plan.replicates, "seed"),
     ]
     return f"{'; '.join(filter(None, parts))}."
+
+
+def _shown(cells: Sequence[Cell]) -> list[tuple[Mapping[str, Any], Network]]:
+    """Give the experiments that are described, evenly spaced, each with its network."""
+    step = max(-(-len(cells) // MOST_CELLS), 1)
+    return [(cell.experiment, Network.of(cell.experiment["network"])) for cell in cells[::step]]
 
 
 def _axis(axis: Axis) -> str:

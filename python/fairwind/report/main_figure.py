@@ -10,7 +10,7 @@ from fairwind.plots import Figure, Panel, stacked_by_setting
 from fairwind.report.overlay import axis_titles
 from fairwind.results import Results, rows_of, scaled_unit
 from fairwind.results.main_measures import main_measures
-from fairwind.results.summary import GROUPS, TRANSFERS, Subject, estimate, is_known, title_of
+from fairwind.results.summary import GROUPS, TRANSFERS, estimate, is_known, title_of
 
 TYPICAL = {"_p99_s": "_p50_s", "_p90_s": "_p50_s"}
 """Endings of a measure of the worst cases, and of that of the typical one."""
@@ -21,14 +21,15 @@ TITLES = {"_s": "time", "_bits_per_second": "goodput"}
 
 def main_figure(results: Results) -> Iterator[Figure]:
     """Draw the main measure of each group against the axis, where there is a single one."""
-    axes = [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
+    axes = results.manifest.plan.varied_axes
     if len(axes) != 1:
         return
     (axis,) = axes
+    rows = {one.table: rows_of(results, one) for one in (GROUPS, TRANSFERS)}
     found = [
-        _estimates(results, axis.column, table, group, measure)
+        _estimates(rows[table].filter(group=group), axis.column, measure)
         for table, group, main in main_measures(results)
-        for measure in _with_typical(results, table, main)
+        for measure in _with_typical(rows[table], main)
     ]
     panels = [
         _panel(pl.concat(those), title, ending)
@@ -55,9 +56,8 @@ def main_figure(results: Results) -> Iterator[Figure]:
     )
 
 
-def _with_typical(results: Results, table: str, measure: str) -> list[str]:
+def _with_typical(rows: pl.DataFrame, measure: str) -> list[str]:
     """Give a measure behind that of the typical case, if there is one."""
-    rows = rows_of(results, _subject(table))
     for worst, typical in TYPICAL.items():
         name = measure.removesuffix(worst) + typical
         if measure.endswith(worst) and is_known(rows, name):
@@ -65,14 +65,9 @@ def _with_typical(results: Results, table: str, measure: str) -> list[str]:
     return [measure]
 
 
-def _subject(table: str) -> Subject:
-    return TRANSFERS if table == TRANSFERS.table else GROUPS
-
-
-def _estimates(results: Results, column: str, table: str, group: str, measure: str) -> pl.DataFrame:
+def _estimates(rows: pl.DataFrame, column: str, measure: str) -> pl.DataFrame:
     """Estimate one measure of one group along the axis: one series of the figure."""
-    rows = rows_of(results, _subject(table)).filter(group=group)
-    series = pl.lit(f"{group} {title_of(measure)}").alias("series")
+    series = pl.format("{} {}", "group", pl.lit(title_of(measure))).alias("series")
     return estimate(rows, (column, "group"), [measure]).frame.with_columns(series)
 
 

@@ -78,7 +78,7 @@ def overlaid(results: Results, frame: pl.DataFrame, *, separates: str | None = "
     separates : str, optional
         A further column that separates panels; None if there is none.
     """
-    axes = [axis for axis in results.manifest.plan.axes if len(axis.labels) > 1]
+    axes = results.manifest.plan.varied_axes
     groups = frame[separates].unique(maintain_order=True).to_list() if separates else []
     if not axes:
         curves = pl.col(separates) if separates else pl.lit("all")

@@ -152,6 +152,11 @@ class Plan:
         return cls.from_document(document, ())
 
     @property
+    def varied_axes(self) -> list[Axis]:
+        """The axes of more than one value, in the order of the scenario."""
+        return [axis for axis in self.axes if len(axis.labels) > 1]
+
+    @property
     def axis_columns(self) -> list[str]:
         """Columns of the axes in the tables, in the order of the scenario."""
         return [axis.column for axis in self.axes]
