@@ -5,20 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-from jinja2 import Environment, StrictUndefined
 
 from fairwind.analysis.summary import readable_slowest
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all, unvalidated
-from fairwind.quantities import cell_text, parse_seconds
+from fairwind.quantities import parse_seconds
 from fairwind.report.captured import TRACE
-from fairwind.report.drawing import packed_drawing_code, packed_figures
 from fairwind.report.effects import effect_tables
 from fairwind.report.figures import default_figures
+from fairwind.report.frame import framed_page
 from fairwind.report.path import path_picture
 from fairwind.report.tables import (
     captured_overview,
@@ -48,15 +46,15 @@ def render(
 ) -> str:
     """Write the page of a run as text; margin and reference are those of `Results.answer`."""
     manifest = results.manifest
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = cell_text
-    environment.filters["numeric_columns"] = numeric_columns
-    template = environment.from_string(_part("page.html"))
     answer = results.answer(margin, reference)
     first = [one for one in figures if manifest.is_foreign and one.name.startswith(TRACE)]
-    return template.render(
+    return framed_page(
+        "fairwind.report",
+        figures,
+        {"numeric_columns": numeric_columns},
+        title=manifest.plan.name,
+        description=manifest.plan.description,
+        version=manifest.versions.get("fairwind", ""),
         manifest=manifest,
         plan=manifest.plan,
         duration=duration_in_words(results),
@@ -66,7 +64,6 @@ def render(
         path=path_picture(manifest.plan),
         first_figures=first,
         figures=[figure for figure in figures if figure not in first],
-        specifications=packed_figures(figures),
         axis_names={axis.column: axis.name for axis in manifest.plan.axes},
         main=captured_overview(results) or readable_overview(results),
         responses=response_times(results),
@@ -82,14 +79,7 @@ def render(
         warnings=warnings(results),
         folder=str(results.folder),
         redraw=shlex.join(["fairwind", "report", str(results.folder), "--figures"]),
-        style=_part("page.css"),
-        script=_part("page.js"),
-        bundle=packed_drawing_code(),
     )
-
-
-def _part(name: str) -> str:
-    return (files("fairwind.report") / name).read_text(encoding="utf-8")
 
 
 ENDED_EARLY_S = 1.0

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
 from fairwind.folder.store import write_file
 from fairwind.plots import unvalidated
-from fairwind.quantities import cell_text, percent, percent_interval
-from fairwind.report.drawing import packed_drawing_code, packed_figures
+from fairwind.quantities import percent, percent_interval
+from fairwind.report.frame import framed_page
 from fairwind.results import Claim
 from fairwind.tuning.charts import figures
 from fairwind.tuning.kernel_lines import kernel_settings
@@ -45,13 +42,13 @@ def write_page(folder: Path, claims: Sequence[Claim] = ()) -> Path:
     document = read_outcome(folder)
     with unvalidated():
         drawn = figures(document)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = cell_text
-    template = environment.from_string(_part("fairwind.tuning", "page.html"))
     head = json.loads((folder / "tuning.json").read_text(encoding="utf-8"))
-    text = template.render(
+    text = framed_page(
+        "fairwind.tuning",
+        drawn,
+        title=document["name"],
+        description=document["description"],
+        version=head["versions"].get("fairwind", ""),
         tune=document,
         head=head,
         figures=drawn,
@@ -65,18 +62,10 @@ def write_page(folder: Path, claims: Sequence[Claim] = ()) -> Path:
         ],
         most=MOST_CANDIDATES,
         folder=str(folder),
-        style=_part("fairwind.report", "page.css"),
-        script=_part("fairwind.report", "page.js"),
-        specifications=packed_figures(drawn),
-        bundle=packed_drawing_code(),
     )
     page = folder / PAGE
     write_file(page, text.encode())
     return page
-
-
-def _part(package: str, name: str) -> str:
-    return (files(package) / name).read_text(encoding="utf-8")
 
 
 def change_in_words(document: Document, place: int, cost: Document) -> str:
