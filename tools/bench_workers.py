@@ -1,7 +1,9 @@
 """Costs of a cluster: overhead of each simulation, throughput of two workers, memory of the client.
 
 Everything runs on this machine: a scheduler, workers of one thread, and the client. Overhead is
-processor time, since wall-clock time depends on what else the machine does. Throughput is in
+processor time, since wall-clock time depends on what else the machine does. It is the difference
+from a local run with as many simulations at once as there are processors: busy processors slow each
+other down by shared caches and cores, which is no cost of a cluster. Throughput is in
 wall-clock time, which needs an idle machine; the processors that the runs had are printed.
 """
 
@@ -84,16 +86,24 @@ def main() -> None:
 
 def _print_overhead(place: Path, simulations: int) -> None:
     text = SCENARIO.format(rate=SLOW, duration="2 s", repeat=simulations // 20)
-    local = _run(place, text, "local", ("--jobs", "1"))
+    processors = len(os.sched_getaffinity(0))
+    alone = _run(place, text, "alone", ("--jobs", "1"))
+    local = _run(place, text, "local", ("--jobs", str(processors)))
     far = _on_cluster(place, text, "far", 4)
-    _compare_bytes(place / "local", place / "far")
+    _compare_bytes(place / "alone", place / "far")
     extra = (far.client_s + far.cluster_s - local.client_s) / simulations
-    print(f"{simulations} simulations, --jobs 1: {local.client_s:.1f} s of processor time")
+    print(
+        f"{simulations} simulations: {alone.client_s:.1f} s of processor time with --jobs 1, "
+        f"{local.client_s:.1f} s with --jobs {processors}"
+    )
     print(
         f"four workers: client {far.client_s:.1f} s, scheduler and workers {far.cluster_s:.1f} s; "
         f"the same bytes"
     )
-    print(f"overhead: {1000 * extra:.2f} ms of processor time for each simulation")
+    print(
+        f"overhead: {1000 * extra:.2f} ms of processor time for each simulation, against "
+        f"--jobs {processors}"
+    )
 
 
 def _print_throughput(place: Path, name: str, text: str) -> None:
