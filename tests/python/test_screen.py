@@ -13,7 +13,7 @@ from fairwind.errors import FairwindError
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import FAULTS as FAULTS_AREA
 from fairwind.screen.execute import ScreenSettings, screen
-from fairwind.screen.record import changes_of, new_failures, read_record
+from fairwind.screen.record import ScreenRecord, changes_of, new_failures, read_record
 from fairwind.screen.suite import Check, Scale, Unit, suite_named, suite_names
 from fairwind.screen.variants import with_controls, without_control
 from fairwind.screen.verdicts import Samples, Verdict, interval_of, verdict_of
@@ -262,8 +262,29 @@ def test_change_of_the_control_shows_against_a_baseline(folder: Path) -> None:
     )
     assert [change.is_worse for change in changes_of(worse, baseline)] == [True, True]
     assert len(new_failures(worse, baseline)) == 2
+    assert new_failures(worse, worse) == []
     with pytest.raises(FairwindError, match="--seeds 3"):
         changes_of(replace(before, seeds=5), baseline)
+
+
+def test_strict_counts_cautions_that_are_new(folder: Path) -> None:
+    suite = suite_named(str(folder / "suite"))
+    passed = screen(control_named("cubic"), suite, ScreenSettings(folder / "runs", jobs=1))
+
+    def judged(*verdicts: Verdict) -> ScreenRecord:
+        findings = zip(passed.findings, verdicts, strict=True)
+        return replace(
+            passed, findings=tuple(replace(one, verdict=verdict) for one, verdict in findings)
+        )
+
+    one_each = judged(Verdict.FAIL, Verdict.CAUTION)
+    strict = Verdict.CAUTION
+    assert [one.verdict for one in new_failures(one_each, None)] == [Verdict.FAIL]
+    assert len(new_failures(one_each, None, strict)) == 2
+    assert new_failures(one_each, one_each, strict) == []
+    known = judged(Verdict.FAIL, Verdict.PASS)
+    assert [one.verdict for one in new_failures(one_each, known, strict)] == [Verdict.CAUTION]
+    assert new_failures(judged(Verdict.CAUTION, Verdict.CAUTION), one_each, strict) == []
 
 
 def test_screening_again_repeats_no_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,9 @@ Seeds = Annotated[
     int | None, typer.Option(min=2, help="Runs of each scenario. Default: the suite's number.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
-Strict = Annotated[bool, typer.Option("--strict", help="A caution fails, too.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="A caution fails, too; with --baseline, one that is new.")
+]
 AsJson = Annotated[
     OutputFormat, typer.Option("--format", help="table, or json for the whole result.")
 ]
@@ -105,8 +107,8 @@ def screen(
 ) -> None:
     """Screen a congestion control: pass, caution or fail, area by area.
 
-    Exit codes: 0 no area fails, 1 an area fails (with --baseline, only if it did not fail there), 2
-    wrong usage or input. The folder of the result has the page screen.html and the file
+    Exit codes: 0 no area fails, 1 an area fails (with --baseline, only if it was not as bad there),
+    2 wrong usage or input. The folder of the result has the page screen.html and the file
     screen.json. An interrupted screening goes on where it was, and what did not change is not
     repeated.
     """
@@ -114,6 +116,7 @@ def screen(
     from fairwind.screen.execute import ScreenSettings
     from fairwind.screen.record import changes_of, new_failures, read_record
     from fairwind.screen.suite import suite_named
+    from fairwind.screen.verdicts import Verdict
 
     if output is OutputFormat.CSV:
         raise FairwindError("--format csv is nothing for a screening", "use json or table")
@@ -136,13 +139,13 @@ def screen(
     )
     record = _screened(screened, chosen, settings)
     changes = None if before is None else changes_of(record, before)
-    failed = new_failures(record, before)
+    failed = new_failures(record, before, Verdict.CAUTION if strict else Verdict.FAIL)
     _write(record, changes, folder, junit, failed)
     if output is OutputFormat.JSON:
         print_json(record.document(changes))
     else:
         _print(record, changes)
-    if failed or (strict and record.verdict == "caution"):
+    if failed:
         raise typer.Exit(ExitCode.FAILED_CELLS)
 
 
@@ -180,7 +183,6 @@ def _write(
     from fairwind.answers.junit import document_of_cases
     from fairwind.folder.store import storage_errors, write_file
     from fairwind.screen.page import page_of
-    from fairwind.screen.verdicts import Verdict
     from fairwind.screen.words import junit_case
 
     with storage_errors(folder, f"{folder} could not be written", "free some space"):
@@ -191,11 +193,8 @@ def _write(
         write_file(folder / PAGE, page.encode())
     log(f"page: {folder / PAGE}")
     if junit is not None:
-        is_known = {id(one): one not in failed for one in record.findings}
-        cases = [
-            junit_case(one, one.verdict is Verdict.FAIL and is_known[id(one)])
-            for one in record.findings
-        ]
+        new = {one.key for one in failed}
+        cases = [junit_case(one, fails=one.key in new) for one in record.findings]
         name = f"screening of {record.control}, suite {record.suite}"
         with storage_errors(
             junit,

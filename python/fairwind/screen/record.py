@@ -231,7 +231,20 @@ def _differs(change: Change) -> bool:
     return found.low > 0 or found.high < 0
 
 
-def new_failures(record: ScreenRecord, baseline: ScreenRecord | None) -> list[Finding]:
-    """Give what failed and did not fail in the baseline."""
-    known = {one.key for one in baseline.failures()} if baseline else set()
-    return [one for one in record.failures() if one.key not in known]
+def new_failures(
+    record: ScreenRecord, baseline: ScreenRecord | None, least: Verdict = Verdict.FAIL
+) -> list[Finding]:
+    """Give what fails, unless it was as bad in the baseline.
+
+    Parameters
+    ----------
+    least : Verdict
+        The least bad verdict that counts as a failure: `Verdict.CAUTION` for cautions, too.
+    """
+    before = {one.key: ORDER.index(one.verdict) for one in baseline.findings} if baseline else {}
+    return [
+        one
+        for one in record.findings
+        if (place := ORDER.index(one.verdict)) >= ORDER.index(least)
+        and place > before.get(one.key, -1)
+    ]

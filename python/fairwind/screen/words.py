@@ -17,9 +17,6 @@ OF_SCALE = {
 }
 """What a number is, behind it."""
 
-ELEMENTS = {Verdict.FAIL: "failure", Verdict.CAUTION: "skipped", Verdict.SKIPPED: "skipped"}
-"""Elements of JUnit: a caution is neither passed nor failed."""
-
 
 def number_in_words(value: float, unit: str) -> str:
     """Write a number with its unit; a dash where it is unknown."""
@@ -68,19 +65,18 @@ def line_of(finding: Finding) -> str:
     return f"{finding.verdict}: {name_in_words(finding)}: {evidence_of(finding)}"
 
 
-def junit_case(finding: Finding, known: bool) -> JUnitCase:  # noqa: FBT001 - of a pair
+def junit_case(finding: Finding, *, fails: bool) -> JUnitCase:
     """Give a finding as a test case.
 
     Parameters
     ----------
-    known : bool
-        Whether the baseline has the same failure, which then is none.
+    fails : bool
+        Whether it counts as a failure; what the baseline has, too, does not.
     """
-    element = ELEMENTS.get(finding.verdict)
     return JUnitCase(
         group=f"{finding.engine}.{finding.area}",
         name=name_in_words(finding),
-        element="skipped" if known and element == "failure" else element,
+        element="failure" if fails else None if finding.verdict is Verdict.PASS else "skipped",
         outcome=str(finding.verdict),
         evidence=evidence_of(finding),
         text=f"{line_of(finding)}\nsource: {finding.source}",
