@@ -18,6 +18,7 @@ from fairwind.execution import selection
 from fairwind.execution.address import Address, parse_address
 from fairwind.execution.packed import pack, unpack
 from fairwind.execution.selection import check_workers
+from fairwind.execution.storage import Storage
 from process import SCENARIO, fairwind
 
 __all__ = ["dask", "local"]  # fixtures
@@ -196,6 +197,26 @@ def test_results_come_by_storage(dask, local, tmp_path):
     ended(on(f"{dask.address},storage=file://{storage}", tmp_path), dask)
     assert tables(tmp_path / "far") == expected
     assert [*storage.iterdir()] == []
+
+
+def test_storage_that_does_not_answer_is_named(tmp_path, monkeypatch):
+    storage = Storage(str(tmp_path / "storage"))
+    storage.put("one", b"rows")
+
+    def broken(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(storage._files, "cat_file", broken)
+    monkeypatch.setattr(storage._files, "rm_file", broken)
+    for use in (storage.get, storage.remove):
+        with pytest.raises(FairwindError, match=r"cannot use the storage .*storage: Permission"):
+            use("one")
+    monkeypatch.undo()
+    assert storage.get("one") == b"rows"
+    storage.remove("one")
+    storage.remove("one")
+    with pytest.raises(FileNotFoundError):
+        storage.get("one")
 
 
 def test_results_left_in_storage_are_not_run_again(dask, local, tmp_path):

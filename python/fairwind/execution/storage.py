@@ -71,18 +71,33 @@ class Storage:
 
         Raises
         ------
-        OSError
+        FileNotFoundError
             If it is not there.
+        FairwindError
+            If the storage does not answer.
         """
-        content: bytes = self._files.cat_file(self._path(name))
+        try:
+            content: bytes = self._files.cat_file(self._path(name))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise self._refusal(error) from error
         return content
 
     def remove(self, name: str) -> None:
-        """Remove a result, which may be gone already."""
+        """Remove a result, which may be gone already.
+
+        Raises
+        ------
+        FairwindError
+            If the storage does not answer.
+        """
         try:
             self._files.rm_file(self._path(name))
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise self._refusal(error) from error
 
     def _path(self, name: str) -> str:
         return f"{self._folder}/{name}{SUFFIX}"
