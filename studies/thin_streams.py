@@ -87,7 +87,7 @@ def unharmed(
         statement=statement,
         rule=(
             f"{compared_in_words(results)}, Holm-corrected over all comparisons. In one "
-            f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; not: a "
+            f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; fails: a "
             f"significant difference above {MARGIN_RATIO:.0%}; otherwise undecided. In all: borne "
             "out in every panel, in part if in some and not in others."
         ),
@@ -141,8 +141,8 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
         ),
         rule=(
             "Relative packet loss of the thin streams less that of the greedy ones of the same "
-            "run, Student's t over seeds, Holm-corrected over all panels and variants. Borne out: "
-            "significantly more in every one, in part: in some; not: less in some and more in "
+            "run, Student's t over seeds, Holm-corrected over all panels and variants. Holds: "
+            "significantly more in every one, for some: in some; fails: less in some and more in "
             "none; otherwise undecided."
         ),
         verdict=verdict,
@@ -186,8 +186,8 @@ def _latency_reduced_by(
         statement=_purpose(variant),
         rule=(
             f"ACK latency (mean, median, 99th percentile). {compared}, "
-            "Holm-corrected over all comparisons of all variants. Borne out: for every N one of "
-            "the three falls significantly, and none rises anywhere; in part: some fall; not: some "
+            "Holm-corrected over all comparisons of all variants. Holds: for every N one of "
+            "the three falls significantly, and none rises anywhere; for some: some fall; fails: some "
             "rise and none falls; otherwise undecided."
         ),
         verdict=verdict,

@@ -132,9 +132,9 @@ def thin_below_share(results: Results) -> Claim:
         ),
         rule=(
             "Thin aggregate throughput over min(N x rate, C / 2), mean over seeds with 95 % "
-            "interval. Borne out: for every variant there is an N from which on all intervals lie "
+            "interval. Holds: for every variant there is an N from which on all intervals lie "
             "below 1. If some variant's interval lies above 1 at the largest N: in part if some "
-            "interval lies below 1 anywhere, else not borne out. Otherwise undecided."
+            "interval lies below 1 anywhere, else fails. Otherwise undecided."
         ),
         verdict=verdict,
         evidence=f"{ranges}. Ratios at N = {last[COUNT][0]}: {shares}.",

@@ -69,10 +69,10 @@ EVENNESS = Fault("Time until shares are even", "delta_fair_capped_s", Worse.MORE
 """Both take longer until they share evenly but for 10 %, by more than a window."""
 
 MOST_RATIO = 0.5
-"""Borne out: in more than this part of the cells."""
+"""Holds: in more than this part of the cells."""
 
 SOME_RATIO = 0.1
-"""Borne out in part: in more than this part, of which chance makes a quarter."""
+"""Holds for some:  in more than this part, of which chance makes a quarter."""
 
 
 def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
@@ -172,15 +172,15 @@ def verdict_of_fault(own: pl.DataFrame) -> Verdict:
         return Verdict.UNDECIDED
     ratio = known["is_worse"].sum() / known.height
     if ratio > MOST_RATIO:
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if ratio > SOME_RATIO else Verdict.NOT_BORNE_OUT
+        return Verdict.HOLDS
+    return Verdict.HOLDS_FOR_SOME if ratio > SOME_RATIO else Verdict.FAILS
 
 
 def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:
     """Judge that a congestion control has none of several faults."""
     verdicts = {verdict_of_fault(own) for own in compared}
-    if Verdict.BORNE_OUT in verdicts:
-        return Verdict.NOT_BORNE_OUT
-    if Verdict.BORNE_OUT_IN_PART in verdicts:
-        return Verdict.BORNE_OUT_IN_PART
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.BORNE_OUT
+    if Verdict.HOLDS in verdicts:
+        return Verdict.FAILS
+    if Verdict.HOLDS_FOR_SOME in verdicts:
+        return Verdict.HOLDS_FOR_SOME
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.HOLDS

@@ -156,9 +156,9 @@ def decides_the_same(results: Results) -> Claim:
     return Claim(
         statement="Short runs decide the same about the modifications as long ones.",
         rule=(
-            f"{compared_in_words(results)}, Holm-corrected per group over all lengths. Borne out: "
+            f"{compared_in_words(results)}, Holm-corrected per group over all lengths. Holds: "
             "every comparison has the outcome (significantly more, less, or neither) of the "
-            "longest runs; not: one has the opposite; otherwise in part."
+            "longest runs; fails: one has the opposite; otherwise for some."
         ),
         verdict=verdict,
         evidence=(
@@ -187,8 +187,8 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
     return Claim(
         statement=statement,
         rule=(
-            f"{rule} Borne out: the shortest length is enough for every measure; not: no length is "
-            "for any; otherwise in part."
+            f"{rule} Holds: the shortest length is enough for every measure; fails: no length is "
+            "for any; otherwise for some."
         ),
         verdict=verdict,
         evidence=f"{_lengths_in_words(found, lengths)}.",

@@ -118,8 +118,8 @@ def latency_improved(results: Results) -> Claim:
         ),
         rule=(
             "The modified streams against the same streams without modifications, when half and "
-            "when all are modified; paired by seed, Holm-corrected. Borne out: some measure of "
-            "latency falls significantly and none rises; in part: some rise; not: none falls and "
+            "when all are modified; paired by seed, Holm-corrected. Holds: some measure of "
+            "latency falls significantly and none rises; for some: some rise; fails: none falls and "
             "some rise; otherwise undecided."
         ),
         verdict=verdict,
@@ -147,8 +147,8 @@ def unhurt(
         statement=f"{label}. {name[0].upper()}{name[1:]} are not hurt by {changed_by(results)}.",
         rule=(
             f"{', '.join(measures.values())} of the {name} against the run in which nobody is "
-            f"modified; paired by seed, Holm-corrected. Borne out: every 95 % interval excludes "
-            f"harm beyond {MARGIN_RATIO:.0%} of the value; not: significant harm beyond it; "
+            f"modified; paired by seed, Holm-corrected. Holds: every 95 % interval excludes "
+            f"harm beyond {MARGIN_RATIO:.0%} of the value; fails: significant harm beyond it; "
             "otherwise undecided."
         ),
         verdict=harmless(details, worse),
@@ -183,8 +183,8 @@ def still_disadvantaged(results: Results) -> Claim:
         ),
         rule=(
             "Relative packet loss of the thin group against the greedy one of the same run, "
-            "paired by seed, Holm-corrected. Borne out: larger everywhere, significantly; not: "
-            "smaller everywhere; in part: larger somewhere."
+            "paired by seed, Holm-corrected. Holds: larger everywhere, significantly; fails: "
+            "smaller everywhere; for some: larger somewhere."
         ),
         verdict=verdict,
         evidence=f"{text}.",

@@ -63,8 +63,8 @@ def small_packets_find_room(results: Results) -> Claim:
             "than in one that is limited in packets: small packets find the room that is left."
         ),
         rule=(
-            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. Borne "
-            "out: significantly smaller; not: significantly larger."
+            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. Holds:"
+            " significantly smaller; fails: significantly larger."
         ),
         verdict=verdict,
         evidence=(
@@ -89,7 +89,7 @@ def packets_count_alike(results: Results) -> Claim:
         ),
         rule=(
             "Relative byte loss in pfifo, thin against greedy streams of the same run, paired by "
-            "seed. Borne out: significantly larger; not: significantly smaller."
+            "seed. Holds: significantly larger; fails: significantly smaller."
         ),
         verdict=verdict,
         evidence=(
@@ -116,8 +116,8 @@ def latency_falls(results: Results) -> Claim:
         ),
         rule=(
             "Median and 99th percentile of the delivery latency against pfifo, paired by seed, "
-            "Holm-corrected over all disciplines. Borne out: both fall significantly with each; "
-            "in part: some fall; not: none."
+            "Holm-corrected over all disciplines. Holds: both fall significantly with each; "
+            "in part: some fall; fails: none."
         ),
         verdict=verdict,
         evidence=in_words(details, LATENCIES),
@@ -137,8 +137,8 @@ def greedy_keep_goodput(results: Results) -> Claim:
     return Claim(
         statement="Beyond the source: none of the disciplines takes goodput from greedy streams.",
         rule=(
-            "Goodput of the greedy streams against pfifo, paired by seed, Holm-corrected. Borne "
-            f"out: every 95 % interval excludes a loss beyond {MARGIN_RATIO:.0%}; not: a "
+            "Goodput of the greedy streams against pfifo, paired by seed, Holm-corrected. Holds:"
+            f" every 95 % interval excludes a loss beyond {MARGIN_RATIO:.0%}; fails: a "
             "significant loss beyond it; otherwise undecided."
         ),
         verdict=harmless(details, IS_REDUCED),

@@ -49,15 +49,15 @@ def test_sides_are_paired_by_seed(results):
 
 
 def test_a_loss_beyond_the_margin_is_harm(results):
-    assert judged(lower_goodput(results, "LT", 0.5), "LT")[1] is Verdict.NOT_BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 0.5), "LT")[1] is Verdict.FAILS
 
 
 def test_a_loss_within_the_margin_is_none(results):
-    assert judged(lower_goodput(results, "LT", 0.99), "LT")[1] is Verdict.BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 0.99), "LT")[1] is Verdict.HOLDS
 
 
 def test_a_gain_is_no_harm(results):
-    assert judged(lower_goodput(results, "LT", 2.0), "LT")[1] is Verdict.BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 2.0), "LT")[1] is Verdict.HOLDS
 
 
 def test_difference_names_contrast_and_measure(results):

@@ -194,14 +194,14 @@ def test_the_fair_share_saturates_at_half_the_capacity(tmp_path):
 
 
 def test_equal_greedy_throughput_bears_the_first_claim_out(results):
-    assert greedy_unharmed(results).verdict is Verdict.BORNE_OUT
+    assert greedy_unharmed(results).verdict is Verdict.HOLDS
 
 
 def test_large_throughput_loss_refutes_first_claim(results):
     column = pl.col("throughput_bits_per_second")
     where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
-    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert claim.verdict is Verdict.FAILS
     assert "mFR: not for every N; LT: not for every N" in claim.evidence
 
 
@@ -216,14 +216,14 @@ def test_throughput_below_share_confirms_second_claim(results):
     where = (pl.col("group") == "thin") & (pl.col("flows_count") >= 4)
     changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
     claim = thin_below_share(changed)
-    assert claim.verdict is Verdict.BORNE_OUT
+    assert claim.verdict is Verdict.HOLDS
     assert claim.evidence.count("below it for N >= 4") == len(VARIANTS)
 
 
 def test_throughput_above_share_refutes_second_claim(results):
     where = pl.col("group") == "thin"
     changed = change(results, pl.col("throughput_bits_per_second") * 2, where)
-    assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
+    assert thin_below_share(changed).verdict is Verdict.FAILS
 
 
 def test_first_claim_can_hold_in_some_panels(results):
@@ -232,7 +232,7 @@ def test_first_claim_can_hold_in_some_panels(results):
         (pl.col("variant") == "LT") & (pl.col("group") == "greedy") & (pl.col("flows_count") > 1)
     )
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     assert "mFR: borne out for every N; LT: borne out for N = 1, not for N >= 4;" in claim.evidence
 
 
@@ -241,7 +241,7 @@ def test_second_claim_can_hold_for_some_variants(results):
     halved = change(results, pl.col("throughput_bits_per_second") * 0.5, thin & ~has_linear)
     doubled = change(halved, pl.col("throughput_bits_per_second") * 2, thin & has_linear)
     claim = thin_below_share(doubled)
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     assert "TCP: below it for every N; mFR: below it for every N;" in claim.evidence
     assert "LT: above it for every N;" in claim.evidence
 
@@ -252,7 +252,7 @@ def test_latency_is_judged_mechanism_by_mechanism(results):
     assert mfr.verdict is Verdict.UNDECIDED
     assert mfr.evidence.count("not changed significantly for any N") == 3
     for claim in (lt, both):
-        assert claim.verdict is Verdict.BORNE_OUT
+        assert claim.verdict is Verdict.HOLDS
         assert "99th percentile reduced for every N" in claim.evidence
 
 
@@ -260,7 +260,7 @@ def test_latency_gain_in_one_panel_is_partial(results):
     where = (pl.col("variant") == "mFR") & (pl.col("flows_count") == 4)
     changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
     mfr, *_ = latency_reduced(changed)
-    assert mfr.verdict is Verdict.BORNE_OUT_IN_PART
+    assert mfr.verdict is Verdict.HOLDS_FOR_SOME
     assert "99th percentile reduced for N = 4 (most at N = 4: -30" in mfr.evidence
 
 
@@ -268,7 +268,7 @@ def test_latency_that_only_rises_refutes_its_claim(results):
     where = pl.col("variant") == "mFR"
     changed = change(results, pl.col("ack_latency_p50_s") * 1.5, where)
     mfr, *_ = latency_reduced(changed)
-    assert mfr.verdict is Verdict.NOT_BORNE_OUT
+    assert mfr.verdict is Verdict.FAILS
     assert "median increased for every N" in mfr.evidence
 
 

@@ -212,7 +212,7 @@ def test_latency_gain_in_one_setting_is_partial():
     )
     results = made_up(NAIVE, ack_latency_p99_s=falls)
     (claim,) = thin_streams.latency_reduced(results, Panels.of(results))
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     assert "(early_retrans 0) reduced for every N (most at N = " in claim.evidence
     assert "| (early_retrans 3) not changed significantly for any N" in claim.evidence
 
@@ -222,7 +222,7 @@ def test_disadvantage_is_more_loss_per_run():
         NAIVE, packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio")
     )
     claim = thin_streams.at_a_disadvantage(results, Panels.of(results))
-    assert claim.verdict is Verdict.BORNE_OUT
+    assert claim.verdict is Verdict.HOLDS
     assert "TCP: more for every N" in claim.evidence
     assert claim.details["difference"].to_list() == pytest.approx([0.02] * 8, rel=1e-4)
 
@@ -234,9 +234,9 @@ def test_disadvantage_is_more_loss_per_run():
 @pytest.mark.parametrize(
     ("problematic", "verdict"),
     [
-        (pl.lit(0), Verdict.NOT_BORNE_OUT),
-        (pl.lit(5), Verdict.BORNE_OUT),
-        (pl.when(pl.col("flows_count") == 10).then(5).otherwise(0), Verdict.BORNE_OUT_IN_PART),
+        (pl.lit(0), Verdict.FAILS),
+        (pl.lit(5), Verdict.HOLDS),
+        (pl.when(pl.col("flows_count") == 10).then(5).otherwise(0), Verdict.HOLDS_FOR_SOME),
         (pl.lit(1), Verdict.UNDECIDED),
     ],
 )
@@ -247,9 +247,9 @@ def test_too_congested_is_a_tenth_problematic(problematic, verdict):
 
 def test_goodput_equal_to_writes_is_enough():
     panels = Panels(THIN_COUNT, ("flows_greedy_count",))
-    assert gets_what_it_asks(made_up(FIVE), panels).verdict is Verdict.BORNE_OUT
+    assert gets_what_it_asks(made_up(FIVE), panels).verdict is Verdict.HOLDS
     halved = made_up(FIVE, goodput_bits_per_second=pl.col("goodput_bits_per_second") / 2)
-    assert gets_what_it_asks(halved, panels).verdict is Verdict.NOT_BORNE_OUT
+    assert gets_what_it_asks(halved, panels).verdict is Verdict.FAILS
 
 
 def test_what_workloads_do_not_tell_is_undecided():
@@ -265,14 +265,14 @@ def test_what_workloads_do_not_tell_is_undecided():
 
 def test_low_throughput_shows_joined_writes():
     panels = Panels(THIN_COUNT, ("flows_greedy_count",))
-    assert is_repacketised(made_up(FIVE), panels).verdict is Verdict.NOT_BORNE_OUT
+    assert is_repacketised(made_up(FIVE), panels).verdict is Verdict.FAILS
     joined = when(
         pl.col("flows_greedy_count") == 20,
         pl.col("throughput_bits_per_second") * 0.8,
         "throughput_bits_per_second",
     )
     claim = is_repacketised(made_up(FIVE, throughput_bits_per_second=joined), panels)
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     assert "TCP: (5 greedy) not joined for every N | (20 greedy) joined for every N" in (
         claim.evidence
     )
@@ -308,8 +308,8 @@ def losses(counts: tuple[int, ...], among: float | None, within: float | None) -
 @pytest.mark.parametrize(
     ("among", "within", "verdict"),
     [
-        (0.4, 0.1, Verdict.BORNE_OUT),
-        (0.1, 0.4, Verdict.NOT_BORNE_OUT),
+        (0.4, 0.1, Verdict.HOLDS),
+        (0.1, 0.4, Verdict.FAILS),
         (None, None, Verdict.UNDECIDED),
     ],
 )
@@ -357,15 +357,15 @@ def of_lengths(**columns: pl.Expr) -> MadeUp:
 def test_lengths_equal_to_longest_are_enough():
     details = deviations(of_lengths())
     assert details["measured_minutes"].unique().sort().to_list() == [1.0, 5.0, 20.0]
-    assert unbiased(details).verdict is Verdict.BORNE_OUT
-    assert one_run_tells(details).verdict is Verdict.BORNE_OUT
+    assert unbiased(details).verdict is Verdict.HOLDS
+    assert one_run_tells(details).verdict is Verdict.HOLDS
 
 
 def test_missed_measure_names_sufficient_length():
     is_short = (pl.col("duration") == "2 min") & IS_THIN
     misses = when(is_short, pl.col("packet_loss_ratio") * 1.2, "packet_loss_ratio")
     claim = unbiased(deviations(of_lengths(packet_loss_ratio=misses)))
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     at_once, later = claim.evidence.split("; ")
     assert later == "from 5 min on: thin relative loss (TCP, LT)."
     assert at_once.startswith("from 1 min on: greedy goodput (TCP, LT), greedy relative loss")
@@ -389,10 +389,10 @@ def test_opposite_verdicts_of_short_runs_are_counted():
         .then(latency * 0.5)
         .otherwise(latency)
     )
-    assert decides_the_same(of_lengths()).verdict is Verdict.BORNE_OUT
+    assert decides_the_same(of_lengths()).verdict is Verdict.HOLDS
     claim = decides_the_same(of_lengths(ack_latency_p99_s=opposite))
-    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert claim.verdict is Verdict.FAILS
     assert "1 say the opposite" in claim.evidence
     unseen = pl.when(lt & (pl.col("duration") != "2 min")).then(latency * 0.5).otherwise(latency)
     claim = decides_the_same(of_lengths(ack_latency_p99_s=unseen))
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME

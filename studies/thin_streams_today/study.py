@@ -67,8 +67,8 @@ def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
         statement=f"{name} reduces the latency that applications of thin streams perceive (H1).",
         rule=(
             f"Delivery latency of the thin streams against {REFERENCE} behind {PLAIN}, paired by "
-            "seed, Holm-corrected. Borne out: mean and 99th percentile fall significantly; in "
-            "part: one does; not: one rises and none falls; otherwise undecided."
+            "seed, Holm-corrected. Holds: mean and 99th percentile fall significantly; for "
+            "some: one does; fails: one rises and none falls; otherwise undecided."
         ),
         verdict=verdict,
         evidence=in_words(details, LATENCIES),
@@ -85,7 +85,7 @@ def _greedy_unhurt(results: Results, name: str, contrast: Contrast) -> Claim:
         statement=f"{name} does not hurt greedy streams (H2).",
         rule=(
             f"Goodput of the greedy streams against {REFERENCE} behind {PLAIN}, paired by seed. "
-            f"Borne out: the 95 % interval excludes a loss of {MARGIN_RATIO:.0%}; not: a "
+            f"Holds: the 95 % interval excludes a loss of {MARGIN_RATIO:.0%}; fails: a "
             "significant loss beyond it; otherwise undecided."
         ),
         verdict=harmless(details, IS_REDUCED),

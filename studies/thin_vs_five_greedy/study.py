@@ -110,8 +110,8 @@ def hits_many_at_once(results: Results, panels: Panels) -> Claim:
         rule=(
             "Share of the unmodified thin streams' losses at the bottleneck that are in runs which "
             "hit more than one connection, less the share in runs in which one lost more than "
-            "once; Student's t over seeds, Holm-corrected, for N above 1. Borne out: significantly "
-            "above zero in every panel, in part: in some; not: below it in some and above it in "
+            "once; Student's t over seeds, Holm-corrected, for N above 1. Holds: significantly "
+            "above zero in every panel, for some: in some; fails: below it in some and above it in "
             "none; otherwise undecided."
         ),
         verdict=verdict,
@@ -222,8 +222,8 @@ def gets_what_it_asks(results: Results, panels: Panels) -> Claim:
         statement="Thin streams get what they ask for in the end: discrimination shows in latency.",
         rule=(
             "Goodput of the thin streams over what their applications write on average, 95 % "
-            f"interval of the mean over seeds. Borne out: above {ENOUGH_RATIO:.0%} in every panel, "
-            "in part: in some; not: below it in every one; otherwise undecided."
+            f"interval of the mean over seeds. Holds: above {ENOUGH_RATIO:.0%} in every panel, "
+            "for some: in some; fails: below it in every one; otherwise undecided."
         ),
         verdict=_verdict(details, is_all, is_less),
         evidence=_evidence(results, panels, details, sides),
@@ -244,8 +244,8 @@ def is_repacketised(results: Results, panels: Panels) -> Claim:
         ),
         rule=(
             "Throughput of the thin streams, headers and repeated bytes included, over one packet "
-            "per write, 95 % interval of the mean over seeds. Borne out: below "
-            f"{LESS_RATIO:.0%} in every panel, in part: in some; not: above it in every one; "
+            "per write, 95 % interval of the mean over seeds. Holds: below "
+            f"{LESS_RATIO:.0%} in every panel, for some: in some; fails: above it in every one; "
             "otherwise undecided."
         ),
         verdict=_verdict(details, is_less, is_all),

@@ -71,8 +71,8 @@ def too_congested(results: Results, panels: Panels) -> Claim:
         ),
         rule=(
             "Share of the unmodified thin connections that are problematic, 95 % interval of the "
-            f"mean over seeds. Borne out: above {TOO_MANY_RATIO:.0%} at the largest N, in part: at "
-            "some N; not: below it at every N; otherwise undecided."
+            f"mean over seeds. Holds: above {TOO_MANY_RATIO:.0%} at the largest N, for some: at "
+            "some N; fails: below it at every N; otherwise undecided."
         ),
         verdict=verdict,
         evidence=(

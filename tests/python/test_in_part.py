@@ -1,4 +1,4 @@
-"""Verdicts in part say in a sentence what holds and what does not."""
+"""Grades for some say in a sentence what holds and what does not."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def claim(verdict: Verdict, in_short: str = "") -> Claim:
     return Claim("It rains.", "a rule", verdict, "numbers", pl.DataFrame(), in_short)
 
 
-def test_a_verdict_in_part_without_its_part_is_refused():
+def test_a_grade_for_some_without_a_sentence_is_refused():
     with pytest.raises(ValueError, match="needs in_short: It rains"):
-        claim(Verdict.BORNE_OUT_IN_PART)
+        claim(Verdict.HOLDS_FOR_SOME)
 
 
-def test_only_a_verdict_in_part_has_one():
-    assert claim(Verdict.BORNE_OUT_IN_PART, "In May.").which_part == "In May."
-    assert claim(Verdict.BORNE_OUT, "In May.").which_part == ""
+def test_only_a_grade_for_some_has_one():
+    assert claim(Verdict.HOLDS_FOR_SOME, "In May.").which_part == "In May."
+    assert claim(Verdict.HOLDS, "In May.").which_part == ""
 
 
 def test_each_place_is_named_once_with_all_variants():

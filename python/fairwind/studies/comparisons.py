@@ -246,13 +246,13 @@ def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
     Returns
     -------
     Verdict
-        Borne out: every interval lies within the margin or on the harmless side of it; not: some
+        Holds: every interval lies within the margin or on the harmless side of it; fails: some
         row is worse by more than the margin, significantly; otherwise undecided.
     """
     beyond = harm & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
     if details.filter(beyond).height:
-        return Verdict.NOT_BORNE_OUT
-    return Verdict.BORNE_OUT if details.filter(~is_unharmed()).height == 0 else Verdict.UNDECIDED
+        return Verdict.FAILS
+    return Verdict.HOLDS if details.filter(~is_unharmed()).height == 0 else Verdict.UNDECIDED
 
 
 def is_unharmed() -> pl.Expr:
