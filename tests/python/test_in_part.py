@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.results import Claim, Verdict
-from fairwind.studies.panels import Panels, how_each_changes, listed, where_it_holds
+from fairwind.studies.panels import Panels, listed, where_it_holds
 
 HOLDS = {"it holds": pl.col("holds"), "it fails": ~pl.col("holds")}
 BOTH = Panels("flows_count", ("early_retrans",))
@@ -52,23 +52,6 @@ def test_a_circumstance_that_matters_stands_behind_its_place():
     rows = [("A", count, early, count + early < 3) for count in (1, 2) for early in (0, 3)]
     assert where_it_holds(frame(*rows), BOTH, HOLDS) == (
         "It holds at every N (early_retrans 0); it fails at every N (early_retrans 3)."
-    )
-
-
-def test_contrasts_that_change_alike_are_merged():
-    rows = [
-        ("half", "mean", -1),
-        ("half", "most", 1),
-        ("all", "mean", -1),
-        ("all", "most", 1),
-        ("none", "mean", 0),
-        ("none", "most", 0),
-    ]
-    details = pl.DataFrame(rows, schema=["contrast", "measure", "side"], orient="row")
-    names = {"mean": "mean", "most": "maximum"}
-    assert how_each_changes(details, names, pl.col("side") < 0, pl.col("side") > 0) == (
-        "With half and all the mean falls, the maximum rises; "
-        "with none the mean and the maximum do not change significantly."
     )
 
 

@@ -7,12 +7,13 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import polars as pl
 
 from fairwind.results import Verdict
+from fairwind.studies.panels import alike, listed, sentence
 
 MARGIN_RATIO = 0.05
 """Differences below this share of a measure count as none."""
@@ -158,7 +159,47 @@ def _by_place(
     )
 
 
-def counted(details: pl.DataFrame, effects: Iterable[Effect] = Effect) -> str:
+def counted(details: pl.DataFrame) -> str:
     """Count the effects of each kind, such as ``3 benefit, 9 undecided``."""
-    found = {effect: details.filter(pl.col(EFFECT) == effect).height for effect in effects}
+    found = {effect: details.filter(pl.col(EFFECT) == effect).height for effect in Effect}
     return ", ".join(f"{count} {effect}" for effect, count in found.items() if count)
+
+
+def effects_in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
+    """Name the measures that get better, get worse, or do neither, by contrast.
+
+    Parameters
+    ----------
+    details : DataFrame
+        Of `with_effects`, with ``contrast``.
+    measures : mapping of str to str
+        What each measure is called in a sentence.
+
+    Returns
+    -------
+    str
+        Such as ``With half modified the mean gets better, the median stays within 5 %.``
+    """
+    contrasts = details.group_by("contrast", maintain_order=True)
+    same = alike((_effects_of(rows, measures), str(name)) for (name,), rows in contrasts)
+    return sentence([f"with {listed(names)} {text}" for text, names in same.items()])
+
+
+CHANGES = {
+    Effect.BENEFIT: ("gets better", "get better"),
+    Effect.HARM: ("gets worse", "get worse"),
+    Effect.NONE: (f"stays within {MARGIN_RATIO:.0%}", f"stay within {MARGIN_RATIO:.0%}"),
+    Effect.UNDECIDED: ("is undecided", "are undecided"),
+}
+"""Verbs for one measure, and for several."""
+
+
+def _effects_of(rows: pl.DataFrame, measures: Mapping[str, str]) -> str:
+    parts = []
+    for effect, (one, several) in CHANGES.items():
+        names = [
+            f"the {measures[name]}" for name in rows.filter(pl.col(EFFECT) == effect)["measure"]
+        ]
+        if names:
+            parts.append(f"{listed(names)} {one if len(names) == 1 else several}")
+    return ", ".join(parts)

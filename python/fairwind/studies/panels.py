@@ -77,13 +77,13 @@ class Panels:
 
     def _each(self, own: pl.DataFrame, tell: Callable[[pl.DataFrame], str]) -> str:
         """Describe all settings of the other axes; equal descriptions are merged."""
-        alike = _alike(
+        same = alike(
             (tell(part), _settings_in_words(self.beside, values))
             for values, part in self.parts(own)
         )
-        if len(alike) == 1:
-            return next(iter(alike))
-        return " | ".join(f"({'; '.join(where)}) {text}" for text, where in alike.items())
+        if len(same) == 1:
+            return next(iter(same))
+        return " | ".join(f"({'; '.join(where)}) {text}" for text, where in same.items())
 
     def parts(self, own: pl.DataFrame) -> Iterable[tuple[tuple[object, ...], pl.DataFrame]]:
         """Divide rows by the settings of the other axes."""
@@ -107,7 +107,7 @@ class Panels:
                 best = rows.row(0, named=True)
                 where = panels_in_words(self._counts(rows), self._counts(own))
                 parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
-        return ", ".join(parts) or "not changed significantly for any N"
+        return ", ".join(parts) or "neither better nor worse for any N"
 
     def _counts(self, frame: pl.DataFrame) -> list[int]:
         counts: list[int] = frame[self.count].unique().sort().to_list()
@@ -126,12 +126,12 @@ def _settings_in_words(columns: Iterable[str], values: Iterable[object]) -> str:
     return ", ".join(map(setting_in_words, columns, values))
 
 
-def _alike(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Collect what has the same text."""
-    alike: dict[str, list[str]] = {}
+def alike(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Collect the names of what has the same text."""
+    found: dict[str, list[str]] = {}
     for text, name in pairs:
-        alike.setdefault(text, []).append(name)
-    return alike
+        found.setdefault(text, []).append(name)
+    return found
 
 
 def largest_difference(details: pl.DataFrame, panels: Panels) -> str:
@@ -238,48 +238,15 @@ def where_it_holds(
         rows = [(str(name), own) for (name,), own in details.group_by(by, maintain_order=True)]
     parts = []
     for opening, when in cases.items():
-        alike = _alike((_place(own, panels, when), name) for name, own in rows)
-        alike.pop("", None)
-        if alike:
+        same = alike((_place(own, panels, when), name) for name, own in rows)
+        same.pop("", None)
+        if same:
             text = (
                 place if len(names) == len(rows) else f"{preposition} {listed(names)} {place}"
-                for place, names in alike.items()
+                for place, names in same.items()
             )
             parts.append(f"{opening} {', '.join(text)}")
     return sentence(parts)
-
-
-def how_each_changes(
-    details: pl.DataFrame, measures: Mapping[str, str], falls: pl.Expr, rises: pl.Expr
-) -> str:
-    """Name the measures that fall, rise, or do neither, by contrast.
-
-    Parameters
-    ----------
-    measures : mapping of str to str
-        What each measure is called in a sentence.
-    falls, rises : Expr
-        When a measure does so significantly.
-
-    Returns
-    -------
-    str
-        Such as ``With half modified the mean falls, the median rises.``
-    """
-    cases = (
-        (falls, "falls", "fall"),
-        (rises, "rises", "rise"),
-        (~falls & ~rises, "does not change significantly", "do not change significantly"),
-    )
-    alike: dict[str, list[str]] = {}
-    for (contrast,), rows in details.group_by("contrast", maintain_order=True):
-        parts = []
-        for when, one, several in cases:
-            names = [f"the {measures[name]}" for name in rows.filter(when)["measure"]]
-            if names:
-                parts.append(f"{listed(names)} {one if len(names) == 1 else several}")
-        alike.setdefault(", ".join(parts), []).append(str(contrast))
-    return sentence([f"with {listed(names)} {parts}" for parts, names in alike.items()])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -303,7 +270,7 @@ def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
     axes = list(panels.beside)
     for axis in panels.beside:
         axes, found = _without(axis, axes, found)
-    where = _alike(
+    where = alike(
         (place, _settings_in_words(axes, values)) for values, place in found.items() if place
     )
     text = (

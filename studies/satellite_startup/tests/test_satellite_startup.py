@@ -452,9 +452,7 @@ def test_kernel_form_is_part_of_the_table():
     assert kernel["flows"] == full["flows"]
 
 
-@pytest.mark.parametrize(
-    ("came_s", "verdict"), [(2.8, Verdict.HOLDS), (2.7, Verdict.FAILS)]
-)
+@pytest.mark.parametrize(("came_s", "verdict"), [(2.8, Verdict.HOLDS), (2.7, Verdict.FAILS)])
 def test_capacity_delay_is_request_to_slots(came_s, verdict):
     # More than is guaranteed is asked for in the frame from 2.0 s on; it ends 0.273 s later.
     frames = [
