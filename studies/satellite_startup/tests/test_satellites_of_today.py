@@ -88,7 +88,7 @@ def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied
     assert [judged[place].verdict for place in (UPLOADS, FORESIGHT, PROXIES)] == verdicts
 
 
-@pytest.mark.parametrize(("plain", "verdict"), [(10.2, "BORNE_OUT"), (11.0, "NOT_BORNE_OUT")])
+@pytest.mark.parametrize(("plain", "verdict"), [(10.2, "HOLDS"), (11.0, "FAILS")])
 def test_downloads_are_compared_with_constant_allocation(plain, verdict):
     downloads = made_up("capacity", {("cubic", "constant"): 10.0, ("cubic", "rbdc"): plain})
     assert beyond_claims(None, downloads, None)[DOWNLOADS].verdict is Verdict[verdict]
@@ -113,7 +113,7 @@ def test_low_orbit_judges_handovers_and_slots_separately():
     assert judged[UPLOADS].verdict is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "BORNE_OUT"), (12.0, "NOT_BORNE_OUT")])
+@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "HOLDS"), (12.0, "FAILS")])
 def test_lossy_handovers_are_judged_and_counted(lossy, verdict):
     leo = made_up("link", {("cubic", "steady"): 10.0, ("cubic", "delay steps, outage"): lossy})
     # From 14 s on, so that all of them meet the handover at 15 s.
