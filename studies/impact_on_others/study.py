@@ -12,7 +12,7 @@ from fairwind.plots import Figure, box_numbers, boxes_by_setting, latency_distri
 from fairwind.quantities import parse_seconds
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows, latency_buckets
-from fairwind.studies import Study
+from fairwind.studies import Part, Study
 from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
 from fairwind.studies.effects import (
     BENEFIT_RULE,
@@ -306,7 +306,11 @@ STUDY = Study(
         "reduced": "reduced.toml",
         "bundling": "bundling.toml",
         "rack": "rack.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part("kernel.toml", {"sweep.repeat": "5"}),
     },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )

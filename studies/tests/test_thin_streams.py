@@ -406,3 +406,21 @@ def test_opposite_verdicts_of_short_runs_are_counted():
     )
     claim = decides_the_same(of_lengths(delivery_latency_p99_s=unseen))
     assert claim.verdict is Verdict.HOLDS_FOR_SOME
+
+
+@pytest.mark.parametrize(
+    "name", ["thin-vs-greedy", "thin-vs-five-greedy", "impact-on-others", "thin-streams-today"]
+)
+def test_kernels_get_the_path_and_streams_of_the_source(name):
+    study = study_named(name)
+    full, kernel = (study.scenario(form).check() for form in ("full", "kernel"))
+    (one, *_), (other, *_) = full.cells, kernel.cells
+    assert other.experiment["network"] == one.experiment["network"]
+    workloads = [
+        [group["workload"] for group in cell.experiment["flows"]] for cell in (one, other)
+    ]
+    assert workloads[0] == workloads[1]
+    assert len(kernel.seeds) >= 20
+    assert study.form_on_kernel("full") == "kernel"
+    assert study.form_on_kernel("reduced") == "kernel-reduced"
+    assert len(study.scenario("kernel-reduced").check().seeds) == 5

@@ -11,7 +11,7 @@ import polars as pl
 from fairwind.plots import Figure, estimates_by_setting, latency_distribution
 from fairwind.results import Claim, Results, summarise
 from fairwind.results.tidy import latency_buckets
-from fairwind.studies import Study
+from fairwind.studies import Part, Study
 from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
 from fairwind.studies.effects import (
     BENEFIT_RULE,
@@ -164,7 +164,14 @@ STUDY = Study(
     title="Thin streams today: RACK-TLP, redundant bundling and fair queues",
     source="the hypotheses of J. Markussen, Univ. of Oslo 2014, asked of what has come since",
     package=__package__,
-    forms={"full": "scenario.toml", "reduced": "reduced.toml"},
+    forms={
+        "full": "scenario.toml",
+        "reduced": "reduced.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part("kernel.toml", {"sweep.repeat": "5"}),
+    },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )

@@ -15,7 +15,7 @@ import polars as pl
 from fairwind.plots import Figure
 from fairwind.results import Claim, Results, Verdict
 from fairwind.statistics import holm, paired_difference
-from fairwind.studies import Study
+from fairwind.studies import Part, Study
 from fairwind.studies.comparisons import IS_INCREASED, IS_REDUCED, interval_per_panel
 from fairwind.studies.panels import (
     HOLDS,
@@ -391,7 +391,16 @@ STUDY = Study(
     title="N thin against five greedy streams: are thin streams at a disadvantage?",
     source="J. Markussen, thesis, University of Oslo 2014, section 4.3",
     package=__package__,
-    forms={"full": "scenario.toml", "reduced": "reduced.toml"},
+    forms={
+        "full": "scenario.toml",
+        "reduced": "reduced.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part(
+            "kernel.toml", {"sweep.repeat": "5", "sweep.flows.thin.count": "[1, 10, 30]"}
+        ),
+    },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )

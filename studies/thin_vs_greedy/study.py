@@ -11,7 +11,7 @@ import polars as pl
 
 from fairwind.plots import Figure
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies import Study
+from fairwind.studies import Part, Study
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import (
     COUNT,
@@ -144,7 +144,17 @@ STUDY = Study(
     title="N thin against N greedy streams: goodput, loss and failing connections",
     source="J. Markussen, thesis, University of Oslo 2014, section 4.1",
     package=__package__,
-    forms={"full": "scenario.toml", "together": "together.toml", "reduced": "reduced.toml"},
+    forms={
+        "full": "scenario.toml",
+        "together": "together.toml",
+        "reduced": "reduced.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part(
+            "kernel.toml", {"sweep.repeat": "5", "sweep.flows.*.count": "[1, 10, 30, 60]"}
+        ),
+    },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )
