@@ -212,8 +212,9 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
         rule=(
             f"{_MEASURED[fault]}, against {_COMPARED.get(fault, _PAIRED)}. Worse in a "
             f"cell: {side} by more than {fault.margin:g}{fault.unit}, with the whole 95 % interval "
-            f"on that side. Holds: worse in more than {MOST_RATIO:.0%} of the cells; for some: "
-            f"in more than {SOME_RATIO:.0%}; otherwise it fails; undecided without a second seed."
+            f"on that side. Holds: worse in more than {MOST_RATIO:.0%} of the cells, better in at "
+            f"most {SOME_RATIO:.0%}; for some: worse in more than {SOME_RATIO:.0%}, and in more "
+            "than it is better; otherwise it fails; undecided without a second seed."
         ),
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
         evidence=_fault_in_words(own, fault)

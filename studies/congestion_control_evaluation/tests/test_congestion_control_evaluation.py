@@ -369,6 +369,8 @@ def test_worse_cell_exceeds_margin_and_interval():
         ([0.5, 0.0, 0.0, 0.0], Verdict.HOLDS_FOR_SOME),
         ([0.5] + [0.0] * 9, Verdict.FAILS),
         ([-0.5, -0.5], Verdict.FAILS),
+        ([0.5, 0.5, 0.5, -0.5], Verdict.HOLDS_FOR_SOME),
+        ([0.5, -0.5, -0.5, 0.0], Verdict.FAILS),
     ],
 )
 def test_fault_verdict_follows_share_of_cells(differences, verdict):
