@@ -147,6 +147,7 @@ STUDY = Study(
     forms={
         "full": "scenario.toml",
         "together": "together.toml",
+        "intervals": "intervals.toml",
         "reduced": "reduced.toml",
         "kernel": "kernel.toml",
         "kernel-reduced": Part(

@@ -52,8 +52,6 @@ IS_BENEFIT = pl.col(EFFECT) == Effect.BENEFIT
 
 IS_HARM = pl.col(EFFECT) == Effect.HARM
 
-IS_NONE = pl.col(EFFECT) == Effect.NONE
-
 IS_WITHOUT_BENEFIT = (pl.col(GAIN_HIGH) < MARGIN_RATIO).fill_null(value=False)
 """A benefit that matters is excluded."""
 
