@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.results import Claim, Verdict
-from fairwind.studies.panels import Panels, listed, where_it_holds
+from fairwind.studies.panels import Panels, listed, places_in_words, where_it_holds
 
 HOLDS = {"it holds": pl.col("holds"), "it fails": ~pl.col("holds")}
 BOTH = Panels("flows_count", ("early_retrans",))
@@ -52,6 +52,13 @@ def test_a_circumstance_that_matters_stands_behind_its_place():
     rows = [("A", count, early, count + early < 3) for count in (1, 2) for early in (0, 3)]
     assert where_it_holds(frame(*rows), BOTH, HOLDS) == (
         "It holds at every N (early_retrans 0); it fails at every N (early_retrans 3)."
+    )
+
+
+def test_settings_that_differ_in_one_axis_are_named_together():
+    places = [(5, 0), (5, 3), (20, 0), (20, 3), (40, 3)]
+    assert places_in_words(("flows_greedy_count", "early_retrans"), places) == (
+        "5 and 20 greedy, early_retrans 0 and 3; 40 greedy, early_retrans 3"
     )
 
 
