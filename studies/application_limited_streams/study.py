@@ -129,7 +129,7 @@ def thin_below_share(results: Results) -> Claim:
         rule=(
             "Thin aggregate throughput over min(N x rate, C / 2), mean over seeds with 95 % "
             "interval. Holds: for every variant there is an N from which on all intervals lie "
-            "below 1. If some variant's interval lies above 1 at the largest N: in part if some "
+            "below 1. If some variant's interval lies above 1 at the largest N: for some if an "
             "interval lies below 1 anywhere, else fails. Otherwise undecided."
         ),
         verdict=verdict,
