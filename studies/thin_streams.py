@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.comparisons import (
-    IS_BEYOND,
-    IS_INCREASED,
-    IS_REDUCED,
-    IS_SIGNIFICANT,
-    IS_WITHIN,
-    LATENCIES,
+from fairwind.studies.comparisons import between_groups, differences
+from fairwind.studies.effects import (
+    ACK_LATENCIES,
+    BENEFIT_RULE,
+    DELIVERY_LATENCIES,
+    FAILED,
+    HARM_RULE,
+    HELD,
+    IS_BENEFIT,
+    IS_HARM,
+    IS_WITHOUT_HARM,
     MARGIN_RATIO,
-    between_groups,
-    differences,
+    benefits,
+    verdict_of,
+    with_effects,
+    without_harm,
 )
 from fairwind.studies.panels import (
     HOLDS,
@@ -70,41 +76,41 @@ def mechanisms(names: Sequence[str]) -> list[str]:
     return [variant for variant in names if variant != REFERENCE]
 
 
-def unharmed(
-    results: Results, statement: str, measure: str, panels: Panels, group: str = "greedy"
-) -> Claim:
-    """Judge: a measure of a group that uses no mechanism does not differ between the variants."""
-    compared = mechanisms(source_variants(results))
-    details = differences(results, group, [measure], compared, panels.columns)
-    within, beyond = details.filter(IS_WITHIN).height, details.filter(IS_BEYOND).height
-    verdict = Verdict.of(whole=within == details.height, part=within and beyond, refuted=beyond)
-    cases = {HOLDS: IS_WITHIN, HOLDS_NOT: IS_BEYOND, IS_OPEN: ~IS_WITHIN & ~IS_BEYOND}
+def unharmed(results: Results, label: str, measure: str, name: str, panels: Panels) -> Claim:
+    """Judge: no variant of the thin streams harms the greedy streams.
+
+    Parameters
+    ----------
+    label : str
+        Of the hypothesis, for its statement.
+    measure, name : str
+        A column of the groups table, and what it is called in a sentence.
+    """
+    compared = mechanisms(variants(results))
+    details = with_effects(differences(results, "greedy", [measure], compared, panels.columns))
+    places = [VARIANT, *panels.columns]
     ranges = "; ".join(
-        f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant), panels)}"
+        f"{variant}: {panels.sides(details.filter(pl.col(VARIANT) == variant), HARM_SIDES)}"
         for variant in compared
     )
     return Claim(
-        statement=statement,
+        statement=f"{label}. Greedy streams lose no {name} to any variant of the thin streams.",
         rule=(
-            f"{compared_in_words(results)}, Holm-corrected over all comparisons. In one "
-            f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; not: a "
-            f"significant difference above {MARGIN_RATIO:.0%}; otherwise undecided. In all: borne "
-            "out in every panel, in part if in some and not in others."
+            f"{name.capitalize()} of the greedy streams. {compared_in_words(results)}. A place is "
+            f"a variant and a number of streams. {HARM_RULE}"
         ),
-        verdict=verdict,
-        evidence=(
-            f"{ranges}. Significant, of whatever size: {details.filter(IS_SIGNIFICANT).height} of "
-            f"{details.height} differences; the largest: {largest_difference(details, panels)}."
-        ),
+        verdict=verdict_of(without_harm(details, places)),
+        evidence=f"{ranges}. The largest difference: {largest_difference(details, panels)}.",
         details=details,
-        in_short=where_it_holds(details, panels, cases),
+        in_short=where_it_holds(details, panels, HARM_CASES),
     )
 
 
 def latency_reduced(results: Results, panels: Panels) -> list[Claim]:
-    """Judge, mechanism by mechanism: it reduces the thin streams' ACK latency."""
+    """Judge H1 for each variant: it reduces the delivery latency of the thin streams."""
     compared = mechanisms(variants(results))
-    every = differences(results, "thin", list(LATENCIES), compared, panels.columns)
+    measures = [*DELIVERY_LATENCIES, *ACK_LATENCIES]
+    every = with_effects(differences(results, "thin", measures, compared, panels.columns))
     return [
         _latency_reduced_by(
             variant,
@@ -119,12 +125,9 @@ def latency_reduced(results: Results, panels: Panels) -> list[Claim]:
 def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
     """Judge: thin streams lose a larger share of their packets than greedy ones, in any variant."""
     keys = (VARIANT, *panels.columns)
-    details = between_groups(results.groups, "greedy", "thin", "packet_loss_ratio", keys)
-    more, less = details.filter(IS_INCREASED).height, details.filter(IS_REDUCED).height
-    verdict = Verdict.of(whole=more == details.height, part=more, refuted=less)
-    sides = {"more for": IS_INCREASED, "less for": IS_REDUCED}
+    details = with_effects(between_groups(results.groups, "greedy", "thin", LOSS, keys))
     ranges = "; ".join(
-        f"{variant}: {panels.sides(details.filter(pl.col(VARIANT) == variant), sides)}"
+        f"{variant}: {panels.sides(details.filter(pl.col(VARIANT) == variant), LOSS_SIDES)}"
         for variant in variants(results)
     )
     is_last = pl.col(panels.count) == pl.col(panels.count).max()
@@ -140,24 +143,29 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
             "streams: they lose a larger share of their packets."
         ),
         rule=(
-            "Relative packet loss of the thin streams less that of the greedy ones of the same "
-            "run, Student's t over seeds, Holm-corrected over all panels and variants. Borne out: "
-            "significantly more in every one, in part: in some; not: less in some and more in "
-            "none; otherwise undecided."
+            "Relative packet loss of the thin streams against that of the greedy ones of the same "
+            "run. A place is a variant and a number of streams. At one place it holds if the whole "
+            f"95 % interval of the ratio lies above +{MARGIN_RATIO:.0%}; it fails if the interval "
+            "excludes that; otherwise it is undecided."
         ),
-        verdict=verdict,
+        verdict=Verdict.of_cells(*details.select(IS_HARM, IS_WITHOUT_HARM.alias("none"))),
         evidence=f"{ranges}. {shares}.",
         details=details,
         in_short=where_it_holds(
             details,
             panels,
             {
-                "they lose more": IS_INCREASED,
-                "they lose less": IS_REDUCED,
-                "neither is significant": ~IS_INCREASED & ~IS_REDUCED,
+                "they lose more": IS_HARM,
+                "they do not": IS_WITHOUT_HARM,
+                IS_OPEN: ~IS_HARM & ~IS_WITHOUT_HARM,
             },
         ),
     )
+
+
+LOSS = "packet_loss_ratio"
+
+LOSS_SIDES = {"more for": IS_HARM, "not more for": IS_WITHOUT_HARM}
 
 
 def compared_in_words(results: Results) -> str:
@@ -167,53 +175,53 @@ def compared_in_words(results: Results) -> str:
     return f"Paired by seed against {REFERENCE}"
 
 
+HARM_SIDES = {
+    "no harm for": IS_WITHOUT_HARM,
+    "harm for": IS_HARM,
+    "undecided for": ~IS_WITHOUT_HARM & ~IS_HARM,
+}
+
+HARM_CASES = {HOLDS: IS_WITHOUT_HARM, HOLDS_NOT: IS_HARM, IS_OPEN: ~IS_WITHOUT_HARM & ~IS_HARM}
+
+
 def _latency_reduced_by(
     variant: str, details: pl.DataFrame, compared: str, panels: Panels
 ) -> Claim:
-    reduced = panels.places(details.filter(IS_REDUCED))
-    increased = panels.places(details.filter(IS_INCREASED))
-    verdict = Verdict.of(
-        whole=reduced == panels.places(details) and not increased,
-        part=bool(reduced),
-        refuted=bool(increased),
-    )
-    changes = {"reduced": (IS_REDUCED, False), "increased": (IS_INCREASED, True)}
-    measures = "; ".join(
-        f"{name} {panels.extremes(details.filter(pl.col('measure') == measure), changes)}"
-        for measure, name in LATENCIES.items()
-    )
+    delivery = details.filter(pl.col("measure").is_in([*DELIVERY_LATENCIES]))
+    judged = benefits(delivery, panels.columns)
     return Claim(
         statement=_purpose(variant),
         rule=(
-            f"ACK latency (mean, median, 99th percentile). {compared}, "
-            "Holm-corrected over all comparisons of all variants. Borne out: for every N one of "
-            "the three falls significantly, and none rises anywhere; in part: some fall; not: some "
-            "rise and none falls; otherwise undecided."
+            f"Delivery latency of the thin streams: mean, median, 99th percentile. {compared}. A "
+            f"place is a number of streams. {BENEFIT_RULE} ACK latency is shown beside it."
         ),
-        verdict=verdict,
-        evidence=f"{measures}.",
+        verdict=verdict_of(judged),
+        evidence=(
+            f"{_changes_in_words(details, DELIVERY_LATENCIES, panels)}. ACK latency: "
+            f"{_changes_in_words(details, ACK_LATENCIES, panels)}."
+        ),
         details=details,
-        in_short=where_it_holds(
-            details.with_columns(pl.col("measure").replace_strict(LATENCIES)),
-            panels,
-            {"latency falls": IS_REDUCED, "it rises": IS_INCREASED},
-            by="measure",
-            preposition="in the",
-        ),
+        in_short=where_judged(judged, panels),
     )
 
 
-def _harm_in_words(own: pl.DataFrame, panels: Panels) -> str:
-    """Name the panels in which one variant does no harm, does some, or may do some."""
-    sides = {
-        "borne out for": IS_WITHIN,
-        "not for": IS_BEYOND,
-        "undecided for": ~IS_WITHIN & ~IS_BEYOND,
-    }
-    return panels.sides(own, sides)
+def where_judged(judged: pl.DataFrame, panels: Panels) -> str:
+    """Name the panels where a claim holds, fails, and is undecided."""
+    holds, fails = pl.col(HELD), pl.col(FAILED)
+    cases = {HOLDS: holds, HOLDS_NOT: fails, IS_OPEN: ~holds & ~fails}
+    return where_it_holds(judged, panels, cases, by=None)
+
+
+def _changes_in_words(details: pl.DataFrame, measures: Mapping[str, str], panels: Panels) -> str:
+    """Name the panels in which each measure gets better or worse, and the largest changes."""
+    changes = {"better": (IS_BENEFIT, False), "worse": (IS_HARM, True)}
+    return "; ".join(
+        f"{name} {panels.extremes(details.filter(pl.col('measure') == measure), changes)}"
+        for measure, name in measures.items()
+    )
 
 
 def _purpose(variant: str) -> str:
     name = IN_FULL.get(variant, variant)
     beyond = "" if variant in SOURCE_VARIANTS else "Beyond the source: "
-    return f"{beyond}{name} reduces the latency that thin streams feel."
+    return f"{beyond}{name} reduces the latency that applications of thin streams experience (H1)."

@@ -16,7 +16,7 @@ from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows
 from fairwind.statistics import mean_interval
 from fairwind.studies import Study
-from fairwind.studies.comparisons import LATENCIES
+from fairwind.studies.effects import ACK_LATENCIES
 from fairwind.studies.panels import COUNT, VARIANT, Panels, interval_in_words, where_it_holds
 from fairwind.studies.workloads import capacity_bits_per_second
 
@@ -90,18 +90,14 @@ def claims(results: Results) -> list[Claim]:
 
 
 def greedy_unharmed(results: Results) -> Claim:
-    """Judge: greedy throughput does not differ between the variants."""
+    """Judge H2: greedy streams lose no throughput to any variant."""
     return thin_streams.unharmed(
-        results,
-        "The throughput of the greedy streams does not differ significantly between the four "
-        "variants of the thin streams, in any panel.",
-        "throughput_bits_per_second",
-        Panels(),
+        results, "H2", "throughput_bits_per_second", "throughput", Panels()
     )
 
 
 def latency_reduced(results: Results) -> list[Claim]:
-    """Judge, mechanism by mechanism: it reduces the thin streams' ACK latency."""
+    """Judge H1, variant by variant: it reduces the thin streams' delivery latency."""
     return thin_streams.latency_reduced(results, Panels())
 
 
@@ -132,9 +128,9 @@ def thin_below_share(results: Results) -> Claim:
         ),
         rule=(
             "Thin aggregate throughput over min(N x rate, C / 2), mean over seeds with 95 % "
-            "interval. Borne out: for every variant there is an N from which on all intervals lie "
-            "below 1. If some variant's interval lies above 1 at the largest N: in part if some "
-            "interval lies below 1 anywhere, else not borne out. Otherwise undecided."
+            "interval. Holds: for every variant there is an N from which on all intervals lie "
+            "below 1. If some variant's interval lies above 1 at the largest N: for some if an "
+            "interval lies below 1 anywhere, else fails. Otherwise undecided."
         ),
         verdict=verdict,
         evidence=f"{ranges}. Ratios at N = {last[COUNT][0]}: {shares}.",
@@ -263,8 +259,8 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
         The variants, in the order of the legend.
     """
     rows = (
-        groups.rename(LATENCIES)
-        .unpivot(on=list(LATENCIES.values()), index=[COUNT, VARIANT], variable_name="statistic")
+        groups.rename(ACK_LATENCIES)
+        .unpivot(on=list(ACK_LATENCIES.values()), index=[COUNT, VARIANT], variable_name="statistic")
         .group_by([COUNT, VARIANT, "statistic"], maintain_order=True)
         .agg(
             pl.col("value").mean().alias("mean_s"),
@@ -302,7 +298,9 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
     chart = (
         alt.layer(ranges, lines, data=inline(rows))
         .properties(width=270, height=260)
-        .facet(facet=alt.Facet("statistic:N", sort=list(LATENCIES.values()), title=None), columns=3)
+        .facet(
+            facet=alt.Facet("statistic:N", sort=list(ACK_LATENCIES.values()), title=None), columns=3
+        )
         .resolve_scale(y="independent")
     )
     return themed(chart)

@@ -69,10 +69,10 @@ EVENNESS = Fault("Time until shares are even", "delta_fair_capped_s", Worse.MORE
 """Both take longer until they share evenly but for 10 %, by more than a window."""
 
 MOST_RATIO = 0.5
-"""Borne out: in more than this part of the cells."""
+"""A fault holds if it is seen in more than this part of the cells."""
 
 SOME_RATIO = 0.1
-"""Borne out in part: in more than this part, of which chance makes a quarter."""
+"""A fault holds for some in more than this part, of which chance makes a quarter."""
 
 
 def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
@@ -160,27 +160,34 @@ def _sides(fault: Fault, difference: float, low: float, high: float) -> dict[str
 
 
 def verdict_of_fault(own: pl.DataFrame) -> Verdict:
-    """Judge that a congestion control has a fault.
+    """Judge that a congestion control has a fault, by the cells that are worse and better.
 
     Parameters
     ----------
     own : DataFrame
         Its rows of `against_standard`.
+
+    Returns
+    -------
+    Verdict
+        Holds: worse in more than `MOST_RATIO` of the cells, better in `SOME_RATIO` at most; for
+        some: worse in more than `SOME_RATIO`, and in more cells than it is better; else fails.
     """
     known = own.filter(pl.col("low").is_not_nan() & pl.col("low").is_not_null())
     if known.is_empty():
         return Verdict.UNDECIDED
-    ratio = known["is_worse"].sum() / known.height
-    if ratio > MOST_RATIO:
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if ratio > SOME_RATIO else Verdict.NOT_BORNE_OUT
+    worse, better = (known[side].sum() / known.height for side in ("is_worse", "is_better"))
+    if worse > MOST_RATIO and better <= SOME_RATIO:
+        return Verdict.HOLDS
+    is_for_some = worse > SOME_RATIO and worse > better
+    return Verdict.HOLDS_FOR_SOME if is_for_some else Verdict.FAILS
 
 
 def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:
     """Judge that a congestion control has none of several faults."""
     verdicts = {verdict_of_fault(own) for own in compared}
-    if Verdict.BORNE_OUT in verdicts:
-        return Verdict.NOT_BORNE_OUT
-    if Verdict.BORNE_OUT_IN_PART in verdicts:
-        return Verdict.BORNE_OUT_IN_PART
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.BORNE_OUT
+    if Verdict.HOLDS in verdicts:
+        return Verdict.FAILS
+    if Verdict.HOLDS_FOR_SOME in verdicts:
+        return Verdict.HOLDS_FOR_SOME
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.HOLDS

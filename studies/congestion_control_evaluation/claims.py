@@ -68,8 +68,8 @@ def exercised(results: Results) -> Claim:
         rule=(
             f"A flow was limited by something else if for more than {HELD_RATIO:.0%} of its time "
             "the receiver's window or the send buffer held data back or the application had none, "
-            "or if it never lost anything and never left slow start. Borne out: no flow; not: more "
-            f"than {MOST_LIMITED_RATIO:.0%} of them; in part: otherwise; undecided where "
+            "or if it never lost anything and never left slow start. Holds: no flow; fails: more "
+            f"than {MOST_LIMITED_RATIO:.0%} of them; for some: otherwise; undecided where "
             "no run reports it."
         ),
         verdict=_verdict(affected, flows),
@@ -90,9 +90,9 @@ def _verdict(affected: int, flows: int) -> Verdict:
     if not flows:
         return Verdict.UNDECIDED
     if not affected:
-        return Verdict.BORNE_OUT
+        return Verdict.HOLDS
     many = affected > MOST_LIMITED_RATIO * flows
-    return Verdict.NOT_BORNE_OUT if many else Verdict.BORNE_OUT_IN_PART
+    return Verdict.FAILS if many else Verdict.HOLDS_FOR_SOME
 
 
 def _evidence(limited: pl.DataFrame, affected: int, flows: int) -> str:
@@ -212,8 +212,9 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
         rule=(
             f"{_MEASURED[fault]}, against {_COMPARED.get(fault, _PAIRED)}. Worse in a "
             f"cell: {side} by more than {fault.margin:g}{fault.unit}, with the whole 95 % interval "
-            f"on that side. Borne out: worse in more than {MOST_RATIO:.0%} of the cells; in part: "
-            f"in more than {SOME_RATIO:.0%}; otherwise not; undecided without a second seed."
+            f"on that side. Holds: worse in more than {MOST_RATIO:.0%} of the cells, better in at "
+            f"most {SOME_RATIO:.0%}; for some: worse in more than {SOME_RATIO:.0%}, and in more "
+            "than it is better; otherwise it fails; undecided without a second seed."
         ),
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
         evidence=_fault_in_words(own, fault)
@@ -255,8 +256,8 @@ def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
     return Claim(
         statement=f"{IN_FULL[ACQUITTED]} has none of these faults.",
         rule=(
-            "The rules above. Borne out: none of the faults, not even in part; in part: some in "
-            "part; not: one of them."
+            "The rules above. Holds: none of the faults, not even for some; for some: some "
+            "for some; fails: one of them."
         ),
         verdict=(
             verdict_of_innocence(list(there.values()))
@@ -279,7 +280,7 @@ def _recovers_slowly(found: pl.DataFrame | None) -> Claim:
     else:
         row = own.row(0, named=True)
         off = abs(row["round_trips"] / RECOVERY_ROUND_TRIPS - 1)
-        verdict = Verdict.BORNE_OUT if off <= RECOVERY_MARGIN_RATIO else Verdict.NOT_BORNE_OUT
+        verdict = Verdict.HOLDS if off <= RECOVERY_MARGIN_RATIO else Verdict.FAILS
         others = ", ".join(
             f"{IN_FULL.get(other[CONTROL], other[CONTROL])} {other['round_trips']:.0f}"
             for other in known.drop_nulls("round_trips").iter_rows(named=True)
@@ -296,8 +297,8 @@ def _recovers_slowly(found: pl.DataFrame | None) -> Claim:
             f"{RECOVERY_ROUND_TRIPS} round trips, 36 minutes, to recover from a loss."
         ),
         rule=(
-            f"From a loss in congestion avoidance to 99 % of the window before it. Borne out: "
-            f"within {RECOVERY_MARGIN_RATIO:.0%} of that; otherwise not."
+            f"From a loss in congestion avoidance to 99 % of the window before it. Holds: "
+            f"within {RECOVERY_MARGIN_RATIO:.0%} of that; otherwise it fails."
         ),
         verdict=verdict,
         evidence=evidence,
@@ -328,9 +329,9 @@ def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
         ),
         rule=(
             "The second flow's hundredth packet is lost before the bottleneck, no other there. "
-            "Time until the second flow has 80 % of its fair share, mean over seeds. Borne out: "
-            f"the 95 % interval lies above {LONG_ROUND_TRIPS} round trips; not: below "
-            f"{SHORT_ROUND_TRIPS}; in part: between them; otherwise undecided."
+            "Time until the second flow has 80 % of its fair share, mean over seeds. Holds: "
+            f"the 95 % interval lies above {LONG_ROUND_TRIPS} round trips; fails: below "
+            f"{SHORT_ROUND_TRIPS}; for some: between them; otherwise undecided."
         ),
         verdict=verdict,
         evidence=evidence,
@@ -344,11 +345,11 @@ def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
 
 def _long(low: float, high: float) -> Verdict:
     if low > LONG_ROUND_TRIPS:
-        return Verdict.BORNE_OUT
+        return Verdict.HOLDS
     if high < SHORT_ROUND_TRIPS:
-        return Verdict.NOT_BORNE_OUT
+        return Verdict.FAILS
     between = low > SHORT_ROUND_TRIPS and high < LONG_ROUND_TRIPS
-    return Verdict.BORNE_OUT_IN_PART if between else Verdict.UNDECIDED
+    return Verdict.HOLDS_FOR_SOME if between else Verdict.UNDECIDED
 
 
 def _seconds_in_words(control: str, rows: pl.DataFrame) -> str:

@@ -19,7 +19,15 @@ from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows
 from fairwind.statistics import prediction_half_width, relative_change
 from fairwind.studies import Study
-from fairwind.studies.comparisons import LATENCIES, MARGIN_RATIO, SIGNIFICANCE, differences_among
+from fairwind.studies.comparisons import differences_among
+from fairwind.studies.effects import (
+    DELIVERY_LATENCIES,
+    EFFECT,
+    MARGIN_RATIO,
+    Effect,
+    counted,
+    with_effects,
+)
 from fairwind.studies.panels import PER_CENT, VARIANT, listed, sentence
 
 from ..thin_streams import compared_in_words, mechanisms, variants
@@ -34,6 +42,12 @@ MEASURES = {
     "ack_latency_p99_s": "ACK latency, 99th percentile",
 }
 """The measures of table 4.2, by their columns in the groups table."""
+
+JUDGED = {
+    "thin": (*DELIVERY_LATENCIES, "goodput_bits_per_second"),
+    "greedy": ("goodput_bits_per_second", "packet_loss_ratio"),
+}
+"""What a modification may change, by group."""
 
 
 def by_length(results: Results) -> pl.DataFrame:
@@ -128,49 +142,48 @@ def one_run_tells(details: pl.DataFrame) -> Claim:
 def decides_the_same(results: Results) -> Claim:
     """Judge: comparisons of variants come out the same, however long the runs."""
     runs = by_length(results)
-    measures = [*LATENCIES, "goodput_bits_per_second"]
-    details = pl.concat(
+    every = pl.concat(
         differences_among(
             results,
             runs.filter(pl.col("group") == group),
-            measures,
+            list(measures),
             mechanisms(variants(results)),
             (MINUTES,),
         ).with_columns(pl.lit(group).alias("group"))
-        for group in ("thin", "greedy")
+        for group, measures in JUDGED.items()
     )
-    is_significant = pl.col("p_value_holm") < SIGNIFICANCE
-    details = details.with_columns(
-        (pl.col("difference").sign() * is_significant).cast(pl.Int64).alias("side")
+    details = with_effects(every)
+    is_longest = pl.col(MINUTES) == pl.col(MINUTES).max()
+    longest, on = details.filter(is_longest), [VARIANT, "group", "measure"]
+    short = details.filter(~is_longest).join(
+        longest.select(*on, pl.col(EFFECT).alias("effect_longest")), on=on, maintain_order="left"
     )
-    longest = details.filter(pl.col(MINUTES) == pl.col(MINUTES).max())
-    on = [VARIANT, "group", "measure"]
-    short = details.filter(pl.col(MINUTES) < pl.col(MINUTES).max()).join(
-        longest.select(*on, pl.col("side").alias("side_longest")), on=on, maintain_order="left"
+    decided, decided_longest = (
+        pl.col(name) != Effect.UNDECIDED for name in (EFFECT, "effect_longest")
     )
-    against = short.filter(pl.col("side") * pl.col("side_longest") < 0)
-    unseen = short.filter((pl.col("side") == 0) & (pl.col("side_longest") != 0))
-    new = short.filter((pl.col("side") != 0) & (pl.col("side_longest") == 0))
+    against = short.filter(decided & decided_longest & (pl.col(EFFECT) != pl.col("effect_longest")))
+    unseen = short.filter(~decided & decided_longest)
+    new = short.filter(decided & ~decided_longest)
     is_same = not against.height
     verdict = Verdict.of(whole=is_same and not unseen.height + new.height, part=is_same)
     return Claim(
         statement="Short runs decide the same about the modifications as long ones.",
         rule=(
-            f"{compared_in_words(results)}, Holm-corrected per group over all lengths. Borne out: "
-            "every comparison has the outcome (significantly more, less, or neither) of the "
-            "longest runs; not: one has the opposite; otherwise in part."
+            f"{compared_in_words(results)}; each effect is judged by its whole 95 % interval "
+            "(benefit, harm, none that matters, undecided). Holds: every comparison has the "
+            "outcome of the longest runs; fails: one is decided otherwise; for some: one is "
+            "decided in only one of both."
         ),
         verdict=verdict,
         evidence=(
-            f"Of {short.height} comparisons {against.height} say the opposite of the longest runs, "
-            f"{unseen.height} do not see what those see, {new.height} see what those do not. In "
-            f"the longest runs {longest.filter(is_significant).height} of {longest.height} "
-            "comparisons are significant."
+            f"Of {short.height} comparisons {against.height} decide otherwise than the longest "
+            f"runs, {unseen.height} do not decide what those decide, {new.height} decide what "
+            f"those do not. The longest runs: {counted(longest)}."
         ),
         details=details,
         in_short=(
-            f"Nothing is turned round, but {unseen.height} of {short.height} comparisons miss what "
-            f"the longest runs see, and {new.height} see what those do not."
+            f"Nothing is turned round, but {unseen.height} of {short.height} comparisons leave "
+            f"open what the longest runs decide, and {new.height} decide what those do not."
         ),
     )
 
@@ -187,8 +200,8 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
     return Claim(
         statement=statement,
         rule=(
-            f"{rule} Borne out: the shortest length is enough for every measure; not: no length is "
-            "for any; otherwise in part."
+            f"{rule} Holds: the shortest length is enough for every measure; fails: no length is "
+            "for any; otherwise for some."
         ),
         verdict=verdict,
         evidence=f"{_lengths_in_words(found, lengths)}.",

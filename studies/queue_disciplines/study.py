@@ -11,16 +11,21 @@ import polars as pl
 from fairwind.plots import BOX, Figure, box_numbers, boxes_by_setting
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import Study
-from fairwind.studies.comparisons import (
-    IS_INCREASED,
-    IS_REDUCED,
+from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.effects import (
+    BENEFIT_RULE,
+    DELIVERY_LATENCIES,
+    HARM_RULE,
+    IS_BENEFIT,
+    IS_WITHOUT_BENEFIT,
     MARGIN_RATIO,
-    Contrast,
-    contrasted,
-    harmless,
-    in_words,
+    benefits,
+    effects_in_words,
+    verdict_of,
+    with_effects,
+    without_harm,
 )
-from fairwind.studies.panels import how_each_changes, signed
+from fairwind.studies.panels import signed
 
 AXIS = "discipline"
 REFERENCE = "pfifo"
@@ -28,11 +33,6 @@ REFERENCE = "pfifo"
 
 FAIR = ("sfq", "fq_codel", "fq_pie", "cake")
 """Disciplines that keep flows apart."""
-
-LATENCIES = {
-    "delivery_latency_p50_s": "median",
-    "delivery_latency_p99_s": "99th percentile",
-}
 
 
 def disciplines(results: Results) -> list[str]:
@@ -52,21 +52,18 @@ def claims(results: Results) -> list[Claim]:
 
 def small_packets_find_room(results: Results) -> Claim:
     """Judge: a limit in bytes spares small packets."""
-    details = contrasted(results, [_against_reference("thin", "bfifo")], ["wire_byte_loss_ratio"])
+    details = _byte_losses(results, _against_reference("thin", "bfifo"))
     row = details.row(0, named=True)
-    verdict = Verdict.of(
-        whole=details.filter(IS_REDUCED).height, refuted=details.filter(IS_INCREASED).height
-    )
     return Claim(
         statement=(
             "Thin streams lose a smaller part of their bytes in a queue that is limited in bytes "
             "than in one that is limited in packets: small packets find the room that is left."
         ),
         rule=(
-            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. Borne "
-            "out: significantly smaller; not: significantly larger."
+            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. "
+            f"{BENEFIT_RULE}"
         ),
-        verdict=verdict,
+        verdict=verdict_of(benefits(details, [CONTRAST])),
         evidence=(
             f"bfifo {row['mean_variant']:.2%}, pfifo {row['mean_reference']:.2%}: {signed(row)}."
         ),
@@ -77,11 +74,8 @@ def small_packets_find_room(results: Results) -> Claim:
 def packets_count_alike(results: Results) -> Claim:
     """Judge: a limit in packets treats small packets no better than large ones."""
     sides = [{AXIS: REFERENCE, "group": group} for group in ("greedy", "thin")]
-    details = contrasted(results, [Contrast(REFERENCE, *sides)], ["wire_byte_loss_ratio"])
+    details = _byte_losses(results, Contrast(REFERENCE, *sides))
     row = details.row(0, named=True)
-    less = details.filter(IS_REDUCED).height
-    more = details.filter(IS_INCREASED).height
-    verdict = Verdict.of(whole=more and not less, refuted=less)
     return Claim(
         statement=(
             "In a queue that is limited in packets thin streams lose at least as large a part of "
@@ -89,9 +83,10 @@ def packets_count_alike(results: Results) -> Claim:
         ),
         rule=(
             "Relative byte loss in pfifo, thin against greedy streams of the same run, paired by "
-            "seed. Borne out: significantly larger; not: significantly smaller."
+            f"seed. It holds if the whole 95 % interval excludes that thin streams lose less by "
+            f"{MARGIN_RATIO:.0%}; it fails if it lies beyond; otherwise it is undecided."
         ),
-        verdict=verdict,
+        verdict=Verdict.of_cells(*details.select(IS_WITHOUT_BENEFIT.alias("none"), IS_BENEFIT)),
         evidence=(
             f"thin {row['mean_variant']:.2%}, greedy {row['mean_reference']:.2%}: {signed(row)}."
         ),
@@ -99,51 +94,47 @@ def packets_count_alike(results: Results) -> Claim:
     )
 
 
+def _byte_losses(results: Results, contrast: Contrast) -> pl.DataFrame:
+    return with_effects(contrasted(results, [contrast], ["wire_byte_loss_ratio"]))
+
+
 def latency_falls(results: Results) -> Claim:
     """Judge: disciplines that keep flows apart reduce the latency of thin streams."""
-    details = contrasted(
-        results,
-        [_against_reference("thin", name) for name in _others(results)],
-        list(LATENCIES),
-    )
-    fair = details.filter(pl.col("contrast").is_in(FAIR))
-    less = fair.filter(IS_REDUCED).height
-    verdict = Verdict.of(whole=less == fair.height, part=less)
+    contrasts = [_against_reference("thin", name) for name in _others(results)]
+    details = with_effects(contrasted(results, contrasts, list(DELIVERY_LATENCIES)))
+    fair = details.filter(pl.col(CONTRAST).is_in(FAIR))
+    judged = benefits(fair, [CONTRAST])
     return Claim(
         statement=(
             "Beyond the source: disciplines that keep flows apart (sfq, fq_codel, fq_pie, cake) "
             "reduce the latency that thin streams' applications perceive."
         ),
         rule=(
-            "Median and 99th percentile of the delivery latency against pfifo, paired by seed, "
-            "Holm-corrected over all disciplines. Borne out: both fall significantly with each; "
-            "in part: some fall; not: none."
+            "Delivery latency (mean, median, 99th percentile) against pfifo, paired by seed. A "
+            f"place is a discipline. {BENEFIT_RULE}"
         ),
-        verdict=verdict,
-        evidence=in_words(details, LATENCIES),
+        verdict=verdict_of(judged),
+        evidence=in_words(details, DELIVERY_LATENCIES),
         details=details,
-        in_short=how_each_changes(fair, LATENCIES, IS_REDUCED, IS_INCREASED),
+        in_short=effects_in_words(fair, DELIVERY_LATENCIES),
     )
 
 
 def greedy_keep_goodput(results: Results) -> Claim:
     """Judge: no discipline costs the greedy streams goodput."""
     measures = {"goodput_bits_per_second": "goodput"}
-    details = contrasted(
-        results,
-        [_against_reference("greedy", name) for name in _others(results)],
-        list(measures),
-    ).with_columns(pl.lit(value=True).alias("less_is_worse"))
+    contrasts = [_against_reference("greedy", name) for name in _others(results)]
+    details = with_effects(contrasted(results, contrasts, list(measures)))
     return Claim(
         statement="Beyond the source: none of the disciplines takes goodput from greedy streams.",
         rule=(
-            "Goodput of the greedy streams against pfifo, paired by seed, Holm-corrected. Borne "
-            f"out: every 95 % interval excludes a loss beyond {MARGIN_RATIO:.0%}; not: a "
-            "significant loss beyond it; otherwise undecided."
+            "Goodput of the greedy streams against pfifo, paired by seed. A place is a "
+            f"discipline. {HARM_RULE}"
         ),
-        verdict=harmless(details, IS_REDUCED),
+        verdict=verdict_of(without_harm(details, [CONTRAST])),
         evidence=in_words(details, measures),
         details=details,
+        in_short=effects_in_words(details, measures),
     )
 
 

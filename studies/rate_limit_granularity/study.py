@@ -192,7 +192,7 @@ def _judged(statement: str, rule: str, table: pl.DataFrame, formula: str, holds:
     return Claim(
         statement=statement,
         rule=(
-            f"{rule} Borne out: in every cell; in part: in some. There is no chance in it, so "
+            f"{rule} Holds: in every cell; for some: in some. There is no chance in it, so "
             "there are no intervals."
         ),
         verdict=verdict,

@@ -87,8 +87,8 @@ def meets_the_form_with_serialisation(measured: pl.DataFrame) -> Claim:
     return Claim(
         statement="Figure 3's speed-ups follow from a closed form with serialisation (derived; the "
         "source has none).",
-        rule=f"Borne out: all are within {NEARNESS_RATIO:.0%} of it; in part: some are; otherwise "
-        "not.",
+        rule=f"Holds: all are within {NEARNESS_RATIO:.0%} of it; for some: some are; otherwise "
+        "it fails.",
         verdict=Verdict.of(whole=near.all(), part=near.any()),
         evidence=f"{near.sum()} of {near.len()} are; the greatest deviation is "
         f"{deviations.to_numpy().max():.2%}.",
@@ -114,9 +114,9 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
     statement="Over a long path that others use, transfers are faster from remembered windows "
     "(figure 2).",
     rule=(
-        "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
-        "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
-        "and below 1 for none; otherwise not."
+        "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Holds: the mean "
+        "speed-up is above 1 with its whole 95 % interval, for every volume; for some: in some "
+        "and below 1 for none; otherwise it fails."
     ),
 )
 def faster_far_away(long: Results) -> StudyAnswer:
@@ -144,7 +144,7 @@ def faster_far_away(long: Results) -> StudyAnswer:
     rule=(
         "Windows at the first sample of each connection with data; with a memory once "
         "taken when the server closes, as the source has it, and once when all is "
-        "acknowledged. Borne out: without a memory all begin with at most two segments, "
+        "acknowledged. Holds: without a memory all begin with at most two segments, "
         "with either every one begins with no less than the one before and the last with "
         "ten times the first or more, and as the source has it the last with more than the "
         "one in the middle. In part: all but the last of these, so that windows rise at "
@@ -206,8 +206,8 @@ def first_windows(windows: Results) -> pl.DataFrame:
         "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
     ),
     rule=(
-        f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in "
-        "part: some are; otherwise not."
+        f"Holds: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; for "
+        "some: some are; otherwise it fails."
     ),
 )
 def meets_the_form(closed: Results) -> StudyAnswer:

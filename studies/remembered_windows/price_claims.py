@@ -65,7 +65,7 @@ class CellQuestion(Question):
     otherwise: str
 
     def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> StudyAnswer:
-        """Judge by cells: borne out where it holds in all, in part where in some."""
+        """Judge by cells: holds in all, or for some."""
         return StudyAnswer(
             verdict=Verdict.of_cells(holds),
             evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
@@ -149,8 +149,8 @@ LOSES_WHERE_WORSE = CellQuestion(
     "packets and delays others.",
     rule="Second transfers of 3 MB after the rate fell to 5 or 2 Mbit/s, against an initial window "
     "of ten, seed by seed. Holds where more packets are lost, with the whole 95 % interval, and "
-    "the thin streams' 99th percentile is greater likewise. Borne out: in all cells; in part: in "
-    "some; otherwise not.",
+    "the thin streams' 99th percentile is greater likewise. Holds: in all cells; for some: in "
+    "some; otherwise it fails.",
     by=(AFTER, LIMIT),
     measures=("speed_up", "more_lost", "thin_harm"),
     otherwise="; elsewhere not both are sure",
@@ -170,8 +170,8 @@ FILLS_THE_QUEUE = CellQuestion(
     "bottleneck's queue.",
     rule="The mean wait of all packets, of which the burst's own are many, in the second after the "
     "call, by windows of 100 ms, against that with an initial window of ten, seed by seed. Holds "
-    "where it is longer with its whole 95 % interval. Borne out: in all cells; in part: in some; "
-    "otherwise not.",
+    "where it is longer with its whole 95 % interval. Holds: in all cells; for some: in some; "
+    "otherwise it fails.",
     by=(AFTER, LIMIT),
     measures=("longer_wait_s", "thin_more_lost"),
     otherwise="; elsewhere it is not sure",
@@ -191,8 +191,8 @@ def fills_the_queue_at_first(priced: pl.DataFrame) -> StudyAnswer:
         "even over a path that is the same."
     ),
     rule="As before, the rate unchanged, with a queue of a fifth of a bandwidth-delay product. "
-    "Borne out: more packets are lost than from a window of ten, with the whole 95 % interval; "
-    "otherwise not.",
+    "Holds: more packets are lost than from a window of ten, with the whole 95 % interval; "
+    "otherwise it fails.",
 )
 def overflows_small_queues(priced: pl.DataFrame) -> StudyAnswer:
     """Judge the report's cache with a queue smaller than the window."""
@@ -215,7 +215,7 @@ def overflows_small_queues(priced: pl.DataFrame) -> StudyAnswer:
         "are lost than from the report's in every cell with a lower rate, and the speed-up "
         "over the unchanged path with a queue of a bandwidth-delay product is above 1 against "
         "an initial window of ten, and with a queue of a fifth of that at least 1 against the "
-        "report's. Borne out: of both; in part: of one; otherwise not."
+        "report's. Holds: of both; for some: of one; otherwise it fails."
     ),
 )
 def careful_is_no_worse(priced: pl.DataFrame, by_classic: pl.DataFrame) -> StudyAnswer:
@@ -256,8 +256,8 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
     ),
     rule=(
         "Speed-up over an unchanged path against an initial window of ten, by the report's "
-        "cache, means over the seeds. Borne out: the greatest is at the longest round trip and "
-        "at neither the least nor the greatest volume; in part: one of both; otherwise not."
+        "cache, means over the seeds. Holds: the greatest is at the longest round trip and "
+        "at neither the least nor the greatest volume; for some: one of both; otherwise it fails."
     ),
 )
 def pays_where_long(found: pl.DataFrame) -> StudyAnswer:
@@ -279,8 +279,8 @@ def pays_where_long(found: pl.DataFrame) -> StudyAnswer:
     statement="Where the rate has fallen, a transfer takes longer from a remembered window.",
     rule=(
         "Speed-up against an initial window of ten, by the report's cache, in the cells where "
-        "the rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in "
-        f"more than half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
+        "the rate is a quarter or a tenth. Holds: the whole 95 % interval is below 1 in "
+        f"more than half of them; for some: in more than {BY_CHANCE_RATIO:.0%}; otherwise it fails."
     ),
 )
 def costs_where_slowed(found: pl.DataFrame) -> StudyAnswer:
@@ -336,8 +336,8 @@ FINDS_THE_PATH = CellQuestion(
     statement="Where the path has worsened, a memory that forgets comes to lose fewer packets than "
     "the report's windows, which cannot fall.",
     rule=f"{TRANSFERS}against the report's rule (0 %), seed by seed. Holds where fewer packets are "
-    "lost, with the whole 95 % interval. Borne out: by both in all cells; in part: in some; "
-    "otherwise not.",
+    "lost, with the whole 95 % interval. Holds: by both in all cells; for some: in some; "
+    "otherwise it fails.",
     by=(MEMORY, AFTER, LIMIT),
     measures=MEASURES,
     otherwise="; elsewhere it is not sure",
@@ -347,9 +347,9 @@ LOSES_NO_MORE = CellQuestion(
     statement="After five transfers over the worsened path a memory that forgets loses no more "
     "packets than none.",
     rule=f"{TRANSFERS}against an initial window of ten, seed by seed. Holds where the 95 % "
-    "interval of how many more are lost is not wholly above 0. Borne out: by both in all cells; in "
-    "part: in some; otherwise not. Also reported: speed-up, and how much longer packets wait in "
-    "the first second after the call.",
+    "interval of how many more are lost is not wholly above 0. Holds: by both in all cells; for "
+    "some: in some; otherwise it fails. Also reported: speed-up, and how much longer packets wait "
+    "in the first second after the call.",
     by=(MEMORY, AFTER, LIMIT),
     measures=MEASURES,
     otherwise="; elsewhere more are lost",
@@ -392,9 +392,9 @@ TAKES_FROM_GREEDY = CellQuestion(
     "second.",
     rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
     "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
-    "above 0 with its whole 95 % interval in the second after the call. Borne out: in all cells; "
-    "in part: in some; otherwise not. Also reported: harm from before the call to the end of the "
-    "run.",
+    "above 0 with its whole 95 % interval in the second after the call. Holds: in all cells; "
+    "for some: in some; otherwise it fails. Also reported: harm from before the call to the end "
+    "of the run.",
     by=(AFTER, LIMIT),
     measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
     otherwise="; elsewhere it is not sure",
@@ -436,9 +436,9 @@ IN_WORDS = {ONE_HOST: "one host", MANY_HOSTS: "as many hosts"}
 
 RULE = (
     "Of 20 connections at once {whence}, by the report's cache, against initial windows of ten. "
-    "Borne out: more packets are lost and thin streams' 99th percentile is greater, each with its "
+    "Holds: more packets are lost and thin streams' 99th percentile is greater, each with its "
     "whole 95 % interval, and the slowest transfer's speed-up is not above 1 with its whole "
-    "interval; in part: more are lost; otherwise not."
+    "interval; for some: more are lost; otherwise it fails."
 )
 
 
@@ -502,8 +502,8 @@ SPARE_CROWDS = CellQuestion(
     "and by Careful Resume fewer packets are lost than from the report's, whether they are one "
     "host's or as many hosts'.",
     rule="Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
-    "packets are lost, with the whole 95 % interval. Borne out: of all memories in both crowds; "
-    "in part: of some; otherwise not.",
+    "packets are lost, with the whole 95 % interval. Holds: of all memories in both crowds; "
+    "for some: of some; otherwise it fails.",
     by=(MEMORY, OWNER),
     measures=CROWDED,
     otherwise=", but not of the others",

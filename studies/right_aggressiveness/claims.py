@@ -89,9 +89,9 @@ def is_lower(estimate: Mapping[str, float | None]) -> bool:
 @Question(
     statement="A more aggressive recovery of thin streams shortens their slowest hundredth and "
     "harms nobody.",
-    rule="Confirmed points on unseen seeds. Borne out: one that surely keeps all limits on every "
-    "path lowers the first objective over all paths, its 95 % interval below zero; in part: one "
-    "that no path surely forbids; otherwise not.",
+    rule="Confirmed points on unseen seeds. Holds: one that surely keeps all limits on every "
+    "path lowers the first objective over all paths, its 95 % interval below zero; for some: one "
+    "that no path surely forbids; otherwise it fails.",
 )
 def pays_without_harm(found: Found) -> StudyAnswer:
     """Judge whether thin streams gain within the limits."""
@@ -116,9 +116,9 @@ def _gains_within_limits(found: Found) -> StudyAnswer:
 
 @Question(
     statement="Linear time-outs, six of them, are not dominated.",
-    rule="Confirmed points. Borne out: no other point dominates LT, and it lowers the first "
-    "objective, its 95 % interval below zero; in part: not dominated, but not surely lower; not: "
-    "dominated, or beyond a limit.",
+    rule="Confirmed points. Holds: no other point dominates LT, and it lowers the first "
+    "objective, its 95 % interval below zero; for some: not dominated, but not surely lower; "
+    "fails: dominated, or beyond a limit.",
 )
 def linear_timeouts_stand(found: Found) -> StudyAnswer:
     """Judge where LT stands."""
@@ -144,7 +144,7 @@ def linear_timeouts_stand(found: Found) -> StudyAnswer:
     statement="One setting serves all paths.",
     rule="First objective of the best setting over all paths that no path surely forbids, against "
     "every point that keeps the limits on a path, there: differences paired by seed, "
-    "Holm-corrected over all pairs. Borne out: none is surely better on any path; otherwise not.",
+    "Holm-corrected over all pairs. Holds: none is surely better on any path; otherwise it fails.",
 )
 def one_setting_serves_all(found: Found) -> StudyAnswer:
     """Judge whether another setting is surely better on some path."""
@@ -182,9 +182,9 @@ def one_setting_serves_all(found: Found) -> StudyAnswer:
 @Question(
     statement="Linear time-outs pay where the loss rate is high, and only there.",
     rule="Change of the first objective by LT on each path, 95 % intervals, and the packet loss "
-    "of the reference there. Borne out: every path on which LT surely gains has more loss than "
-    "every other; in part: LT gains somewhere, but loss does not divide the paths; not: it gains "
-    "nowhere.",
+    "of the reference there. Holds: every path on which LT surely gains has more loss than "
+    "every other; for some: LT gains somewhere, but loss does not divide the paths; fails: it "
+    "gains nowhere.",
 )
 def linear_timeouts_follow_loss(found: Found) -> StudyAnswer:
     """Judge whether a loss rate divides the paths on which LT gains from the others."""
@@ -210,8 +210,8 @@ def linear_timeouts_follow_loss(found: Found) -> StudyAnswer:
 
 @Question(
     statement="The setting that is best in the first objective exceeds a limit of harm.",
-    rule="Confirmed points over all paths. Borne out: the best point in the first objective surely "
-    "fails a limit on some path; in part: it is undecided there; not: it keeps all limits.",
+    rule="Confirmed points over all paths. Holds: the best point in the first objective surely "
+    "fails a limit on some path; for some: it is undecided there; fails: it keeps all limits.",
 )
 def limits_decide(found: Found) -> StudyAnswer:
     """Judge whether the limits decide, and at which price."""
@@ -237,9 +237,9 @@ def limits_decide(found: Found) -> StudyAnswer:
 @Question(
     statement="Greedy streams gain goodput by a more aggressive recovery that does not harm thin "
     "ones.",
-    rule="Confirmed points on unseen seeds. Borne out: one that surely keeps all limits on every "
-    "path raises the goodput of greedy streams over all paths, its 95 % interval above zero; in "
-    "part: one that no path surely forbids; otherwise not.",
+    rule="Confirmed points on unseen seeds. Holds: one that surely keeps all limits on every "
+    "path raises the goodput of greedy streams over all paths, its 95 % interval above zero; for "
+    "some: one that no path surely forbids; otherwise it fails.",
 )
 def greedy_streams_may(found: Found) -> StudyAnswer:
     """Judge the question in reverse."""
@@ -249,9 +249,9 @@ def greedy_streams_may(found: Found) -> StudyAnswer:
 @Question(
     statement="A kernel in virtual time confirms what the simulator finds, as far as it can be "
     "told.",
-    rule="First objective over all paths, points that the kernel supports. Borne out: its change "
+    rule="First objective over all paths, points that the kernel supports. Holds: its change "
     "has the sign of the simulator's for each point with an interval that excludes none there, "
-    "and its interval excludes none as well; in part: for some; not: the kernel surely has the "
+    "and its interval excludes none as well; for some: in some; fails: the kernel surely has the "
     "other sign for one.",
 )
 def kernel_confirms(found: Found) -> StudyAnswer | None:

@@ -57,9 +57,9 @@ def beyond_claims(
         "waiting for slots, whoever sends."
     ),
     rule=(
-        f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
-        f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
-        "some; not: for none, and below it for some."
+        f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Holds: for every "
+        f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; for some: in "
+        "some; fails: for none, and below it for some."
     ),
 )
 def _uploads_suffer(up: pl.DataFrame) -> StudyAnswer:
@@ -140,9 +140,9 @@ def _as_quick(
     question = Question(
         statement,
         (
-            f"Time of a transfer, {' and '.join(others)} against {against}, paired by seed. Borne "
-            "out: for every sender and volume the whole 95 % interval is below "
-            f"+{MARGIN_RATIO:.0%}; in part: for some; not: for none, and above it for some."
+            f"Time of a transfer, {' and '.join(others)} against {against}, paired by seed. Holds:"
+            " for every sender and volume the whole 95 % interval is below "
+            f"+{MARGIN_RATIO:.0%}; for some: in some; fails: for none, and above it for some."
         ),
     )
     if done is None:
@@ -173,8 +173,8 @@ def _answer(details: pl.DataFrame, verdict: Verdict) -> StudyAnswer:
 @Question(
     statement="Beyond the source: requests by forecast remove most of that wait.",
     rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
-    "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
-    "part: for some; otherwise not.",
+    "means. Holds: less than half for every sender and volume that rbdc slows down; for "
+    "some: for some; otherwise it fails.",
 )
 def _foresight_helps(up: pl.DataFrame) -> StudyAnswer:
     every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
@@ -207,8 +207,8 @@ def _foresight_helps(up: pl.DataFrame) -> StudyAnswer:
     statement="Beyond the source: a proxy at the terminal makes uploads on demand quicker.",
     rule=(
         "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
-        "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
-        "volume; in part: for some; otherwise not."
+        "paired by seed. Holds: shorter with the whole 95 % interval for every proxy and "
+        "volume; for some: in some; otherwise it fails."
     ),
 )
 def _proxies_help(up: pl.DataFrame) -> StudyAnswer:

@@ -85,9 +85,9 @@ def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
     ),
     rule=(
         "Transfer time by that over constant allocation which began at the same time, mean "
-        "over the starts, the kernel's against the simulator's. Borne out: within "
-        f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in part: for some; "
-        "otherwise not."
+        "over the starts, the kernel's against the simulator's. Holds: within "
+        f"{WITHIN_RATIO:.0%} for every policy and volume that both have; for some: in some; "
+        "otherwise it fails."
     ),
 )
 def kernel_agrees(simulated: Results, kernel: Results) -> StudyAnswer:
@@ -118,7 +118,7 @@ def _row_in_words(row: Mapping[str, Any]) -> str:
     )
 
 
-CODES = {Verdict.BORNE_OUT: 0, Verdict.UNDECIDED: 2}
+CODES = {Verdict.HOLDS: 0, Verdict.UNDECIDED: 2}
 
 
 def main(simulated: str, kernel: str) -> int:

@@ -77,9 +77,9 @@ def model_claims(
 @Question(
     statement="The first 20 s carry about 1.5 MB.",
     rule=(
-        "What ideal TCP has carried 20 s after the establishment at k = 1. Borne out: 1.5 MB "
+        "What ideal TCP has carried 20 s after the establishment at k = 1. Holds: 1.5 MB "
         f"lies between the means of initial windows of 1 and 3 or within {VOLUME_RATIO:.0%} of "
-        "one; otherwise not."
+        "one; otherwise it fails."
     ),
 )
 def first_seconds(startup: Results) -> StudyAnswer:
@@ -107,8 +107,8 @@ def first_seconds(startup: Results) -> StudyAnswer:
         "Time until the window fills the link (1.2 Mbit/s times the round trip), initial "
         "windows of 1 and 3, against the source's formula. Its window grows with "
         "acknowledgments as a sender's does, and its time begins as ours when the first one "
-        f"leaves. Borne out: within {MODEL_RATIO:.0%}; in part: within {LOOSE_RATIO:.0%}; "
-        "otherwise not."
+        f"leaves. Holds: within {MODEL_RATIO:.0%}; for some: within {LOOSE_RATIO:.0%}; "
+        "otherwise it fails."
     ),
 )
 def window_as_modelled(startup: Results) -> StudyAnswer:
@@ -157,8 +157,8 @@ def completion_as_modelled(table: Results) -> Claim:
         statement="Transfers at k = 1 take as long as the source's D(N) says.",
         rule=(
             "D(N), with half a round trip added until the last segment is there, against the "
-            f"simulated mean. Borne out: within {MODEL_RATIO:.0%} for every volume; in part: "
-            f"within {LOOSE_RATIO:.0%}; otherwise not."
+            f"simulated mean. Holds: within {MODEL_RATIO:.0%} for every volume; for some: "
+            f"within {LOOSE_RATIO:.0%}; otherwise it fails."
         ),
         verdict=_verdict(details["off_ratio"]),
         evidence=f"{text}.",
@@ -171,9 +171,9 @@ def completion_as_modelled(table: Results) -> Claim:
     statement="Waiting for capacity is like a longer round trip, which grows with rho (k = 1).",
     rule=(
         "Time per doubling of the volume carried over a carrier that is never full, by the "
-        "round trip, against the source's formula. Borne out: it rises with rho for the "
-        f"periods at full distance and is within {MODEL_RATIO:.0%} of the formula; in part: it "
-        "rises; otherwise not."
+        "round trip, against the source's formula. Holds: it rises with rho for the "
+        f"periods at full distance and is within {MODEL_RATIO:.0%} of the formula; for some: it "
+        "rises; otherwise it fails."
     ),
 )
 def equivalent_rtt_as_modelled(periods: Results) -> StudyAnswer:
@@ -196,9 +196,9 @@ def equivalent_rtt_as_modelled(periods: Results) -> StudyAnswer:
 
 @Question(
     statement="With k = 4.8 a start-up grows as fast as if capacity were there at once.",
-    rule="Equivalent round trip by the real one at the platform's periods. Borne out: the 95 % "
-    "interval reaches 1.05 or less; in part: below the equivalent round trip at k = 1 by more "
-    "than half; otherwise not.",
+    rule="Equivalent round trip by the real one at the platform's periods. Holds: the 95 % "
+    "interval reaches 1.05 or less; for some: below the equivalent round trip at k = 1 by more "
+    "than half; otherwise it fails.",
 )
 def as_without_wait(periods: Results) -> StudyAnswer:
     """Judge: with the source's multiplier a start-up grows as over constant capacity."""
@@ -223,8 +223,9 @@ def as_without_wait(periods: Results) -> StudyAnswer:
         "longer than over constant allocation."
     ),
     rule="Time until 20 to 500 segments are read: Linux 2.6 with SACK (300 packets of buffer), "
-    "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Borne out: in this "
-    "order for every volume, intervals apart; in part: the means in this order; otherwise not.",
+    "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Holds: in this "
+    "order for every volume, intervals apart; for some: the means in this order; otherwise it "
+    "fails.",
 )
 def three_curves(startup: Results, stacks: Results) -> StudyAnswer:
     """Judge: actual transfers are slower than the best over demand assignment."""
@@ -384,8 +385,8 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
     ),
     rule="Mean over the phases of the start, from the establishment to the last acknowledgment "
     "(half a round trip after the last segment is there), against the reckoned time of every "
-    f"volume and k. Borne out: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) "
-    "everywhere; in part: for some; otherwise not. Its cap was a little "
+    f"volume and k. Holds: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) "
+    "everywhere; for some: in some; otherwise it fails. Its cap was a little "
     "lower than the platform's: it has 100 segments a second at most, the study 104.05 (28 "
     "slots, 1480 bytes).",
 )
@@ -421,8 +422,8 @@ def agrees(done: pl.DataFrame) -> StudyAnswer:
     rule=(
         "Slots used over assigned, from the establishment until the last segment left, mean "
         "over the phases of the start; guaranteed slots that stay idle, for which nobody "
-        f"asked, do not count as assigned. Borne out: within {WITHIN_USE:g} for every volume "
-        "and k; in part: for some; otherwise not. Of eight ways to count that were tried this "
+        f"asked, do not count as assigned. Holds: within {WITHIN_USE:g} for every volume "
+        "and k; for some: in some; otherwise it fails. Of eight ways to count that were tried this "
         "is the one that comes nearest. Also reported: the use if they counted."
     ),
 )

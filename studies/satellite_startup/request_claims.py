@@ -48,8 +48,8 @@ def allocation_delays(table: Results) -> pl.DataFrame:
     statement="Capacity comes half a second or more after it was asked for.",
     rule=(
         "From the end of the frame with a terminal's first request for more than is guaranteed "
-        "to the beginning of the first frame with slots for it, in every transfer. Borne out: "
-        f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise not."
+        "to the beginning of the first frame with slots for it, in every transfer. Holds: "
+        f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise it fails."
     ),
 )
 def capacity_comes_late(table: Results) -> StudyAnswer | None:
@@ -98,8 +98,8 @@ def time_falls(done: pl.DataFrame) -> Claim:
     return Claim(
         statement=f"Up to k = {SOURCE_MULTIPLIER:g}, asking for more makes transfers quicker.",
         rule=(
-            f"Transfer time at k = {SOURCE_MULTIPLIER:g} against k = 1, paired by seed. Borne out: "
-            "shorter for every volume with the whole 95 % interval; in part: for some."
+            f"Transfer time at k = {SOURCE_MULTIPLIER:g} against k = 1, paired by seed. Holds: "
+            "shorter for every volume with the whole 95 % interval; for some: in some."
         ),
         verdict=Verdict.of_cells(details["high"] < 0, details["low"] > 0),
         evidence=f"{changes(details, SEGMENTS)}.",
@@ -128,9 +128,9 @@ def _saturates(statement: str, done: pl.DataFrame | None, more: str = "") -> Cla
         statement,
         (
             f"Transfer time at k = {GREATEST:g} against {SOURCE_MULTIPLIER:g}, paired by seed. "
-            f"Borne out: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
-            "every volume; in part: it does not, but the gain is below a quarter of what was "
-            "gained up to there; otherwise not."
+            f"Holds: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
+            "every volume; for some: it does not, but the gain is below a quarter of what was "
+            "gained up to there; otherwise it fails."
         ),
     )
     if done is None:
@@ -180,8 +180,8 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
     return Claim(
         statement="The larger the volume, the more seconds a multiplier saves.",
         rule=(
-            f"Seconds gained from k = 1 to {SOURCE_MULTIPLIER:g}. Borne out: they rise from volume "
-            "to volume, and the intervals of the smallest and the largest do not meet; in part: "
+            f"Seconds gained from k = 1 to {SOURCE_MULTIPLIER:g}. Holds: they rise from volume "
+            "to volume, and the intervals of the smallest and the largest do not meet; for some: "
             "only the latter."
         ),
         verdict=(
@@ -206,8 +206,8 @@ def use_falls(done: pl.DataFrame) -> Claim:
         statement="The larger k, the fewer of the assigned slots are used.",
         rule=(
             "Slots used over assigned, from the establishment until the last segment left, at "
-            f"k = {GREATEST:g} against k = 1, paired by seed. Borne out: less for every volume "
-            "with the whole 95 % interval; in part: for some."
+            f"k = {GREATEST:g} against k = 1, paired by seed. Holds: less for every volume "
+            "with the whole 95 % interval; for some: in some."
         ),
         verdict=Verdict.of_cells(details["high"] < 0, details["low"] > 0),
         evidence=f"{text}.",
@@ -230,9 +230,9 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
     return Claim(
         statement="Small volumes waste the largest share of their slots.",
         rule=(
-            f"Slots used over assigned at k = {SOURCE_MULTIPLIER:g}. Borne out: the share rises "
+            f"Slots used over assigned at k = {SOURCE_MULTIPLIER:g}. Holds: the share rises "
             "from volume to volume, and the intervals of the smallest and the largest do not meet; "
-            "in part: only the latter."
+            "for some: only the latter."
         ),
         verdict=(Verdict.of(whole=rises and apart, part=apart, refuted=False)),
         evidence=f"{text}.",
@@ -257,8 +257,8 @@ def policy_claims(policies: Results | None, terminals: Results | None) -> list[C
 @Question(
     statement="It is enough to ask for more while the connection starts.",
     rule=(
-        f"Transfer times, {AT_START} against always, paired by seed. Borne out: no mean is "
-        f"longer by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
+        f"Transfer times, {AT_START} against always, paired by seed. Holds: no mean is "
+        f"longer by more than {MARGIN_RATIO:.0%}; for some: in some volumes; otherwise it fails."
     ),
 )
 def _start_is_enough(alone: pl.DataFrame) -> StudyAnswer:
@@ -280,9 +280,9 @@ def _start_is_enough(alone: pl.DataFrame) -> StudyAnswer:
         "their slots as well."
     ),
     rule=(
-        "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: "
+        "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Holds: "
         f"for every volume the whole 95 % interval of the time is below +{MARGIN_RATIO:.0%}, "
-        "and that of the use above -0.05; in part: so for some volumes; otherwise not."
+        "and that of the use above -0.05; for some: in some volumes; otherwise it fails."
     ),
 )
 def _ours_is_no_slower(alone: pl.DataFrame) -> StudyAnswer:
@@ -316,9 +316,9 @@ def _ours_is_no_slower(alone: pl.DataFrame) -> StudyAnswer:
         "no slower than k = 4.8, and the last one is done earlier."
     ),
     rule="Mean transfer time of four terminals, and the longest of the four, forecast against "
-    "k = 4.8, paired by seed. Borne out: the whole 95 % interval of the mean is below "
-    f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; in part: one of both; otherwise "
-    "not.",
+    "k = 4.8, paired by seed. Holds: the whole 95 % interval of the mean is below "
+    f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; for some: one of both; otherwise "
+    "it fails.",
 )
 def _ours_when_shared(shared: pl.DataFrame) -> StudyAnswer:
     runs = shared.group_by(POLICY, "seed", maintain_order=True).agg(

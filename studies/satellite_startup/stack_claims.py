@@ -29,9 +29,9 @@ def stack_claims(stacks: Results | None) -> list[Claim]:
         "ends in a time-out."
     ),
     rule=(
-        "Every run at k = 1, whatever the buffer. Borne out: all lose packets and have a "
-        "time-out; in part: all lose packets, and get less than half of the channel from 20 s "
-        "on, but not all have a time-out; otherwise not."
+        "Every run at k = 1, whatever the buffer. Holds: all lose packets and have a "
+        "time-out; for some: all lose packets, and get less than half of the channel from 20 s "
+        "on, but not all have a time-out; otherwise it fails."
     ),
 )
 def _without_sack(runs: pl.DataFrame) -> StudyAnswer:
@@ -57,10 +57,10 @@ def _without_sack(runs: pl.DataFrame) -> StudyAnswer:
 
 @Question(
     statement="With SACK, Linux is as fast as the channel, but irregular.",
-    rule="Goodput from 20 s on at k = 1 by what the slots carry. Borne out: "
+    rule="Goodput from 20 s on at k = 1 by what the slots carry. Holds: "
     f"{CHANNEL_SPEED_RATIO:.0%} or more in the mean, whatever the buffer, and windows of a "
-    f"second deviate by more than {IRREGULAR_RATIO:.0%}; in part: so with some buffers; "
-    "otherwise not.",
+    f"second deviate by more than {IRREGULAR_RATIO:.0%}; for some: so with some buffers; "
+    "otherwise it fails.",
 )
 def _with_sack(runs: pl.DataFrame) -> StudyAnswer:
     details = by_buffer(runs, WITH, PLAIN)
@@ -81,10 +81,10 @@ def _with_sack(runs: pl.DataFrame) -> StudyAnswer:
 
 @Question(
     statement=("FreeBSD 5.4 is regular, loses nothing, and keeps the round trip near its minimum."),
-    rule="At k = 1. Borne out: no packet is lost, windows of a second deviate by at most "
+    rule="At k = 1. Holds: no packet is lost, windows of a second deviate by at most "
     f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
-    f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
-    "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
+    f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; for some: loss and "
+    "round trip are so in the first 20 s, which the source watched; otherwise it fails. The same "
     "is reported of constant allocation, with slots in a burst and spread over the frame.",
 )
 def _freebsd(runs: pl.DataFrame) -> StudyAnswer:
@@ -120,8 +120,8 @@ def _freebsd(runs: pl.DataFrame) -> StudyAnswer:
     rule=(
         "Beyond the source, which does not say how the slots lay: the three "
         "findings by the rules above for spread slots in frames that begin when plans come, at "
-        "k = 1 and 4.8. Borne out: with every buffer and both k; in part: some with every "
-        "buffer at one k; otherwise not."
+        "k = 1 and 4.8. Holds: with every buffer and both k; for some: some with every "
+        "buffer at one k; otherwise it fails."
     ),
 )
 def _spread(runs: pl.DataFrame) -> StudyAnswer | None:

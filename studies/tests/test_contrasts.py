@@ -8,7 +8,8 @@ from fairwind_studies.impact_on_others.study import expected_steps
 
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.results import Results, Verdict
-from fairwind.studies.comparisons import IS_REDUCED, Contrast, contrasted, harmless, in_words
+from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.effects import verdict_of, with_effects, without_harm
 from made_up import VARIANTS, ScriptedEngine, plan
 
 GOODPUT = "goodput_bits_per_second"
@@ -25,10 +26,8 @@ def side(variant: str, group: str = "greedy") -> dict[str, str]:
 
 def judged(results: Results, changed: str) -> tuple[pl.DataFrame, Verdict]:
     contrast = Contrast("changed", side("TCP"), side(changed))
-    details = contrasted(results, [contrast], [GOODPUT]).with_columns(
-        pl.lit(value=True).alias("less_is_worse")
-    )
-    return details, harmless(details, IS_REDUCED)
+    details = with_effects(contrasted(results, [contrast], [GOODPUT]))
+    return details, verdict_of(without_harm(details, [CONTRAST]))
 
 
 def lower_goodput(results: Results, variant: str, kept: float) -> Results:
@@ -49,15 +48,15 @@ def test_sides_are_paired_by_seed(results):
 
 
 def test_a_loss_beyond_the_margin_is_harm(results):
-    assert judged(lower_goodput(results, "LT", 0.5), "LT")[1] is Verdict.NOT_BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 0.5), "LT")[1] is Verdict.FAILS
 
 
 def test_a_loss_within_the_margin_is_none(results):
-    assert judged(lower_goodput(results, "LT", 0.99), "LT")[1] is Verdict.BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 0.99), "LT")[1] is Verdict.HOLDS
 
 
 def test_a_gain_is_no_harm(results):
-    assert judged(lower_goodput(results, "LT", 2.0), "LT")[1] is Verdict.BORNE_OUT
+    assert judged(lower_goodput(results, "LT", 2.0), "LT")[1] is Verdict.HOLDS
 
 
 def test_difference_names_contrast_and_measure(results):

@@ -124,17 +124,17 @@ def test_kernel_replaces_full_and_reduced_forms():
     ]
 
 
-def test_fifth_variant_is_judged_for_latency_only(tmp_path):
+def test_fifth_variant_is_judged_for_benefit_and_harm(tmp_path):
     grid = plan((1, 4), (*VARIANTS, "today"), 3)
     results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
     judged = study_named(NAME).claims(results)
     assert [set(claim.details["variant"]) for claim in judged[:2]] == [
-        {"mFR", "LT", "LT+mFR"},
+        {*VARIANTS, "today"} - {"TCP"},
         set(VARIANTS),
     ]
     assert judged[-1].statement == (
         "Beyond the source: today's default (SACK, RACK, tail loss probe) reduces the latency that "
-        "thin streams feel."
+        "applications of thin streams experience (H1)."
     )
     assert len(study_named(NAME).figures(results)) == 2
 
@@ -194,20 +194,20 @@ def test_the_fair_share_saturates_at_half_the_capacity(tmp_path):
 
 
 def test_equal_greedy_throughput_bears_the_first_claim_out(results):
-    assert greedy_unharmed(results).verdict is Verdict.BORNE_OUT
+    assert greedy_unharmed(results).verdict is Verdict.HOLDS
 
 
 def test_large_throughput_loss_refutes_first_claim(results):
     column = pl.col("throughput_bits_per_second")
     where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
-    assert claim.verdict is Verdict.NOT_BORNE_OUT
-    assert "mFR: not for every N; LT: not for every N" in claim.evidence
+    assert claim.verdict is Verdict.FAILS
+    assert "mFR: harm for every N; LT: harm for every N" in claim.evidence
 
 
 def test_a_wide_spread_leaves_the_first_claim_undecided(results):
     column = pl.col("throughput_bits_per_second")
-    where = (pl.col("variant") == "mFR") & (pl.col("group") == "greedy")
+    where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
     noise = 1 + (pl.col("replicate").cast(pl.Float64) - 1) * 0.3
     assert greedy_unharmed(change(results, column * noise, where)).verdict is Verdict.UNDECIDED
 
@@ -216,14 +216,14 @@ def test_throughput_below_share_confirms_second_claim(results):
     where = (pl.col("group") == "thin") & (pl.col("flows_count") >= 4)
     changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
     claim = thin_below_share(changed)
-    assert claim.verdict is Verdict.BORNE_OUT
+    assert claim.verdict is Verdict.HOLDS
     assert claim.evidence.count("below it for N >= 4") == len(VARIANTS)
 
 
 def test_throughput_above_share_refutes_second_claim(results):
     where = pl.col("group") == "thin"
     changed = change(results, pl.col("throughput_bits_per_second") * 2, where)
-    assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
+    assert thin_below_share(changed).verdict is Verdict.FAILS
 
 
 def test_first_claim_can_hold_in_some_panels(results):
@@ -232,8 +232,8 @@ def test_first_claim_can_hold_in_some_panels(results):
         (pl.col("variant") == "LT") & (pl.col("group") == "greedy") & (pl.col("flows_count") > 1)
     )
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
-    assert "mFR: borne out for every N; LT: borne out for N = 1, not for N >= 4;" in claim.evidence
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
+    assert "mFR: no harm for every N; LT: no harm for N = 1, harm for N >= 4;" in claim.evidence
 
 
 def test_second_claim_can_hold_for_some_variants(results):
@@ -241,7 +241,7 @@ def test_second_claim_can_hold_for_some_variants(results):
     halved = change(results, pl.col("throughput_bits_per_second") * 0.5, thin & ~has_linear)
     doubled = change(halved, pl.col("throughput_bits_per_second") * 2, thin & has_linear)
     claim = thin_below_share(doubled)
-    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert claim.verdict is Verdict.HOLDS_FOR_SOME
     assert "TCP: below it for every N; mFR: below it for every N;" in claim.evidence
     assert "LT: above it for every N;" in claim.evidence
 
@@ -249,27 +249,27 @@ def test_second_claim_can_hold_for_some_variants(results):
 def test_latency_is_judged_mechanism_by_mechanism(results):
     mfr, lt, both = latency_reduced(results)
     assert mfr.statement.startswith("mFR ")
-    assert mfr.verdict is Verdict.UNDECIDED
-    assert mfr.evidence.count("not changed significantly for any N") == 3
+    assert mfr.verdict is Verdict.FAILS
+    assert mfr.evidence.count("not surely better or worse for any N") == 6
     for claim in (lt, both):
-        assert claim.verdict is Verdict.BORNE_OUT
-        assert "99th percentile reduced for every N" in claim.evidence
+        assert claim.verdict is Verdict.HOLDS
+        assert "99th percentile better for every N" in claim.evidence
 
 
 def test_latency_gain_in_one_panel_is_partial(results):
     where = (pl.col("variant") == "mFR") & (pl.col("flows_count") == 4)
-    changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
+    changed = change(results, pl.col("delivery_latency_p99_s") * 0.7, where)
     mfr, *_ = latency_reduced(changed)
-    assert mfr.verdict is Verdict.BORNE_OUT_IN_PART
-    assert "99th percentile reduced for N = 4 (most at N = 4: -30" in mfr.evidence
+    assert mfr.verdict is Verdict.HOLDS_FOR_SOME
+    assert "99th percentile better for N = 4 (most at N = 4: -30" in mfr.evidence
 
 
 def test_latency_that_only_rises_refutes_its_claim(results):
     where = pl.col("variant") == "mFR"
-    changed = change(results, pl.col("ack_latency_p50_s") * 1.5, where)
+    changed = change(results, pl.col("delivery_latency_p50_s") * 1.5, where)
     mfr, *_ = latency_reduced(changed)
-    assert mfr.verdict is Verdict.NOT_BORNE_OUT
-    assert "median increased for every N" in mfr.evidence
+    assert mfr.verdict is Verdict.FAILS
+    assert "median worse for every N" in mfr.evidence
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,20 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.plots import Figure, estimates_by_setting, latency_distribution
-from fairwind.results import Claim, Results, Verdict, summarise
+from fairwind.results import Claim, Results, summarise
 from fairwind.results.tidy import latency_buckets
-from fairwind.studies import Study
-from fairwind.studies.comparisons import (
-    IS_INCREASED,
-    IS_REDUCED,
-    MARGIN_RATIO,
-    Contrast,
-    contrasted,
-    harmless,
-    in_words,
+from fairwind.studies import Part, Study
+from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.effects import (
+    BENEFIT_RULE,
+    DELIVERY_LATENCIES,
+    HARM_RULE,
+    benefits,
+    verdict_of,
+    with_effects,
+    without_harm,
 )
-from fairwind.studies.panels import REFERENCE, VARIANT, how_each_changes
+from fairwind.studies.panels import REFERENCE, VARIANT
 
 from ..thin_streams import mechanisms, variants
 
@@ -29,10 +30,6 @@ DISCIPLINE = "discipline"
 PLAIN = "pfifo"
 """The discipline that the others are compared with."""
 
-LATENCIES = {
-    "delivery_latency_mean_s": "mean",
-    "delivery_latency_p99_s": "99th percentile",
-}
 GOODPUT = {"goodput_bits_per_second": "goodput"}
 
 
@@ -60,35 +57,28 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
-    details = contrasted(results, [contrast], list(LATENCIES))
-    less, more = details.filter(IS_REDUCED).height, details.filter(IS_INCREASED).height
-    verdict = Verdict.of(whole=less == details.height, part=less, refuted=more)
+    details = with_effects(contrasted(results, [contrast], list(DELIVERY_LATENCIES)))
     return Claim(
         statement=f"{name} reduces the latency that applications of thin streams perceive (H1).",
         rule=(
-            f"Delivery latency of the thin streams against {REFERENCE} behind {PLAIN}, paired by "
-            "seed, Holm-corrected. Borne out: mean and 99th percentile fall significantly; in "
-            "part: one does; not: one rises and none falls; otherwise undecided."
+            "Delivery latency of the thin streams (mean, median, 99th percentile) against "
+            f"{REFERENCE} behind {PLAIN}, paired by seed. {BENEFIT_RULE}"
         ),
-        verdict=verdict,
-        evidence=in_words(details, LATENCIES),
+        verdict=verdict_of(benefits(details, [CONTRAST])),
+        evidence=in_words(details, DELIVERY_LATENCIES),
         details=details,
-        in_short=how_each_changes(details, LATENCIES, IS_REDUCED, IS_INCREASED),
     )
 
 
 def _greedy_unhurt(results: Results, name: str, contrast: Contrast) -> Claim:
-    details = contrasted(results, [contrast], list(GOODPUT)).with_columns(
-        pl.lit(value=True).alias("less_is_worse")
-    )
+    details = with_effects(contrasted(results, [contrast], list(GOODPUT)))
     return Claim(
         statement=f"{name} does not hurt greedy streams (H2).",
         rule=(
             f"Goodput of the greedy streams against {REFERENCE} behind {PLAIN}, paired by seed. "
-            f"Borne out: the 95 % interval excludes a loss of {MARGIN_RATIO:.0%}; not: a "
-            "significant loss beyond it; otherwise undecided."
+            f"{HARM_RULE}"
         ),
-        verdict=harmless(details, IS_REDUCED),
+        verdict=verdict_of(without_harm(details, [CONTRAST])),
         evidence=in_words(details, GOODPUT),
         details=details,
     )
@@ -174,7 +164,14 @@ STUDY = Study(
     title="Thin streams today: RACK-TLP, redundant bundling and fair queues",
     source="the hypotheses of J. Markussen, Univ. of Oslo 2014, asked of what has come since",
     package=__package__,
-    forms={"full": "scenario.toml", "reduced": "reduced.toml"},
+    forms={
+        "full": "scenario.toml",
+        "reduced": "reduced.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part("kernel.toml", {"sweep.repeat": "5"}),
+    },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )

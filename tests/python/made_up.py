@@ -109,6 +109,8 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
                 "ack_latency_mean_s": latency,
                 "ack_latency_p50_s": latency,
                 "ack_latency_p99_s": latency * 3,
+                "delivery_latency_mean_s": latency * 2,
+                "delivery_latency_p50_s": latency * 2,
                 "delivery_latency_p99_s": latency * 4,
             }
         )

@@ -1,4 +1,4 @@
-"""Verdicts in part say in a sentence what holds and what does not."""
+"""Grades for some say in a sentence what holds and what does not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.results import Claim, Verdict
-from fairwind.studies.panels import Panels, how_each_changes, listed, where_it_holds
+from fairwind.studies.panels import Panels, listed, places_in_words, where_it_holds
 
 HOLDS = {"it holds": pl.col("holds"), "it fails": ~pl.col("holds")}
 BOTH = Panels("flows_count", ("early_retrans",))
@@ -21,14 +21,14 @@ def claim(verdict: Verdict, in_short: str = "") -> Claim:
     return Claim("It rains.", "a rule", verdict, "numbers", pl.DataFrame(), in_short)
 
 
-def test_a_verdict_in_part_without_its_part_is_refused():
+def test_a_grade_for_some_without_a_sentence_is_refused():
     with pytest.raises(ValueError, match="needs in_short: It rains"):
-        claim(Verdict.BORNE_OUT_IN_PART)
+        claim(Verdict.HOLDS_FOR_SOME)
 
 
-def test_only_a_verdict_in_part_has_one():
-    assert claim(Verdict.BORNE_OUT_IN_PART, "In May.").which_part == "In May."
-    assert claim(Verdict.BORNE_OUT, "In May.").which_part == ""
+def test_only_a_grade_for_some_has_one():
+    assert claim(Verdict.HOLDS_FOR_SOME, "In May.").which_part == "In May."
+    assert claim(Verdict.HOLDS, "In May.").which_part == ""
 
 
 def test_each_place_is_named_once_with_all_variants():
@@ -55,20 +55,10 @@ def test_a_circumstance_that_matters_stands_behind_its_place():
     )
 
 
-def test_contrasts_that_change_alike_are_merged():
-    rows = [
-        ("half", "mean", -1),
-        ("half", "most", 1),
-        ("all", "mean", -1),
-        ("all", "most", 1),
-        ("none", "mean", 0),
-        ("none", "most", 0),
-    ]
-    details = pl.DataFrame(rows, schema=["contrast", "measure", "side"], orient="row")
-    names = {"mean": "mean", "most": "maximum"}
-    assert how_each_changes(details, names, pl.col("side") < 0, pl.col("side") > 0) == (
-        "With half and all the mean falls, the maximum rises; "
-        "with none the mean and the maximum do not change significantly."
+def test_settings_that_differ_in_one_axis_are_named_together():
+    places = [(5, 0), (5, 3), (20, 0), (20, 3), (40, 3)]
+    assert places_in_words(("flows_greedy_count", "early_retrans"), places) == (
+        "5 and 20 greedy, early_retrans 0 and 3; 40 greedy, early_retrans 3"
     )
 
 

@@ -346,9 +346,9 @@ def test_estimates_and_claims_show_themselves(results):
     page = summarise(results, ["goodput_bits_per_second"])._repr_html_()
     assert "goodput" in page
     assert Tags(page).seen.count("tr") == 5
-    claim = Claim("a < b", "t test", Verdict.BORNE_OUT_IN_PART, "2 %", pl.DataFrame(), "only a")
+    claim = Claim("a < b", "t test", Verdict.HOLDS_FOR_SOME, "2 %", pl.DataFrame(), "only a")
     text = Tags(claim._repr_html_()).text
-    assert text == ["a < b", "borne out in part: only a", "2 %", "Rule: t test"]
+    assert text == ["a < b", "holds for some: only a", "2 %", "Rule: t test"]
 
 
 def test_results_show_the_answer_first_and_answers_themselves(results):

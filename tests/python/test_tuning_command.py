@@ -218,7 +218,7 @@ def test_study_that_searches_prints_claims_and_writes_its_page(tmp_path, capsys)
 
     def claims(folder):
         seen.append(folder)
-        return [Claim("It holds.", "By rule.", Verdict.BORNE_OUT, "Numbers.", pl.DataFrame())]
+        return [Claim("It holds.", "By rule.", Verdict.HOLDS, "Numbers.", pl.DataFrame())]
 
     form = SearchForm(str(tmp_path / "search.toml"), claims)
     study = SearchStudy("mine", "A search", "ours", "fairwind", {"reduced": form})
@@ -229,7 +229,7 @@ def test_study_that_searches_prints_claims_and_writes_its_page(tmp_path, capsys)
     )
     out = capsys.readouterr().out
     assert out.startswith("Over all paths: ")
-    assert "Claim 1: It holds.\n  borne out: Numbers." in out
+    assert "Claim 1: It holds.\n  holds: Numbers." in out
     assert seen == [folder]
     assert "It holds." in (folder / "tune.html").read_text(encoding="utf-8")
     assert (folder / "figures" / "front.png").exists()

@@ -14,12 +14,18 @@ from fairwind.html import block, line
 
 
 class Verdict(StrEnum):
-    """Verdict of results on a claim."""
+    """Grade of a claim; those for some need a sentence that says for which."""
 
-    BORNE_OUT = "borne out"
-    BORNE_OUT_IN_PART = "borne out in part"
-    NOT_BORNE_OUT = "not borne out"
+    HOLDS = "holds"
+    HOLDS_FOR_SOME = "holds for some"
+    FAILS_FOR_SOME = "fails for some"
+    FAILS = "fails"
     UNDECIDED = "undecided"
+
+    @property
+    def is_for_some(self) -> bool:
+        """Whether the grade is one of some cells only."""
+        return self in (Verdict.HOLDS_FOR_SOME, Verdict.FAILS_FOR_SOME)
 
     @classmethod
     def of(cls, *, whole: int, part: int = False, refuted: int = True) -> Verdict:
@@ -28,23 +34,42 @@ class Verdict(StrEnum):
         Parameters
         ----------
         whole : bool or int
-            All of the statement holds: borne out.
+            All of the statement holds.
         part : bool or int
-            Some of it holds: borne out in part.
+            Some of it holds.
         refuted : bool or int
-            It is contradicted: not borne out; else undecided.
+            It is contradicted: fails; else undecided.
         """
         if whole:
-            return cls.BORNE_OUT
+            return cls.HOLDS
         if part:
-            return cls.BORNE_OUT_IN_PART
-        return cls.NOT_BORNE_OUT if refuted else cls.UNDECIDED
+            return cls.HOLDS_FOR_SOME
+        return cls.FAILS if refuted else cls.UNDECIDED
 
     @classmethod
     def of_cells(cls, holds: pl.Series, fails: pl.Series | None = None) -> Verdict:
-        """Judge by cells: it holds in all, in some, in none; undecided if it fails in none."""
-        refuted = True if fails is None else bool(fails.any())
-        return cls.of(whole=bool(holds.all()), part=bool(holds.any()), refuted=refuted)
+        """Judge by cells.
+
+        Parameters
+        ----------
+        holds, fails : Series of bool
+            For each cell; those that do neither are undecided. Without ``fails``, all cells that
+            do not hold fail.
+
+        Returns
+        -------
+        Verdict
+            ``HOLDS`` in all cells, ``HOLDS_FOR_SOME`` in some; else ``FAILS`` in all,
+            ``FAILS_FOR_SOME`` in some; else ``UNDECIDED``, also of no cells.
+        """
+        failed = ~holds if fails is None else fails
+        if holds.len() and holds.all():
+            return cls.HOLDS
+        if holds.any():
+            return cls.HOLDS_FOR_SOME
+        if failed.len() and failed.all():
+            return cls.FAILS
+        return cls.FAILS_FOR_SOME if failed.any() else cls.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -62,12 +87,12 @@ class Claim:
     details : DataFrame
         All numbers behind it.
     in_short : str
-        In one sentence what holds and what does not; needed where the verdict is in part.
+        In one sentence what holds and what does not; needed of a grade for some.
 
     Raises
     ------
     ValueError
-        If a verdict in part does not say which part.
+        If a grade for some does not say for which.
     """
 
     statement: str
@@ -78,14 +103,14 @@ class Claim:
     in_short: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a verdict in part that does not say which."""
-        if self.verdict is Verdict.BORNE_OUT_IN_PART and not self.in_short:
-            raise ValueError(f"a claim that is borne out in part needs in_short: {self.statement}")
+        """Refuse a grade for some that does not say for which."""
+        if self.verdict.is_for_some and not self.in_short:
+            raise ValueError(f"a claim that {self.verdict} needs in_short: {self.statement}")
 
     @property
     def which_part(self) -> str:
         """In one sentence what of it holds and what does not; nothing of whole verdicts."""
-        return self.in_short if self.verdict is Verdict.BORNE_OUT_IN_PART else ""
+        return self.in_short if self.verdict.is_for_some else ""
 
     def _repr_html_(self) -> str:
         """Show verdict, evidence and rule in a notebook."""

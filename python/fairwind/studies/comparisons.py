@@ -12,33 +12,21 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.results import Results, Verdict
+from fairwind.results import Results
 from fairwind.results.summary import estimate
 from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
 from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
 
 SIGNIFICANCE = 0.05
 
-MARGIN_RATIO = 0.05
-"""Differences below this share of a measure count as none."""
-
-LATENCIES = {
-    "ack_latency_mean_s": "mean",
-    "ack_latency_p50_s": "median",
-    "ack_latency_p99_s": "99th percentile",
-}
+CONTRAST = "contrast"
+"""Column of the comparison that a row is of."""
 
 IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
 
 IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
 
 IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
-
-IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
-    pl.col("relative_high_ratio") < MARGIN_RATIO
-)
-
-IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
 
 
 def differences(
@@ -165,9 +153,9 @@ def between_groups(
     Returns
     -------
     DataFrame
-        The columns of the panels, ``mean_first``, ``mean_second``, ``difference`` (second less
-        first) with ``low`` and ``high`` (95 % interval), ``p_value_holm`` (corrected over all
-        rows), ``pairs``.
+        The columns of the panels, ``measure``, ``mean_first``, ``mean_second``, ``difference``
+        (second less first) with ``low`` and ``high`` (95 % interval), the same relative to the
+        first, ``p_value_holm`` (corrected over all rows), ``pairs``.
     """
     keys = [*panels, "seed"]
     others = groups.filter(pl.col("group") == second)
@@ -175,15 +163,20 @@ def between_groups(
     pairs = groups.filter(pl.col("group") == first).join(others, on=keys, maintain_order="left")
     rows = []
     for key, part in pairs.group_by(list(panels), maintain_order=True):
-        found = paired_difference(part[measure].to_numpy(), part["second"].to_numpy())
+        sides = part[measure].to_numpy(), part["second"].to_numpy()
+        found, relative = paired_difference(*sides), relative_change(*sides, is_paired=True)
         rows.append(
             dict(zip(panels, key, strict=True))
             | {
+                "measure": measure,
                 "mean_first": found.mean_a,
                 "mean_second": found.mean_b,
                 "difference": found.estimate,
                 "low": found.low,
                 "high": found.high,
+                "relative_ratio": relative.estimate,
+                "relative_low_ratio": relative.low,
+                "relative_high_ratio": relative.high,
                 "p_value": found.p_value,
                 "pairs": found.samples_a,
             }
@@ -233,34 +226,6 @@ def contrasted(
             for name in measures
         )
     return _corrected(rows)
-
-
-def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
-    """Judge that nothing is harmed.
-
-    Parameters
-    ----------
-    harm : Expr
-        Which rows are worse, significantly.
-
-    Returns
-    -------
-    Verdict
-        Borne out: every interval lies within the margin or on the harmless side of it; not: some
-        row is worse by more than the margin, significantly; otherwise undecided.
-    """
-    beyond = harm & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
-    if details.filter(beyond).height:
-        return Verdict.NOT_BORNE_OUT
-    return Verdict.BORNE_OUT if details.filter(~is_unharmed()).height == 0 else Verdict.UNDECIDED
-
-
-def is_unharmed() -> pl.Expr:
-    """Select rows, with ``less_is_worse``, where the interval excludes harm above the margin."""
-    # A single replicate has no interval; polars takes NaN for greater than every number.
-    loss = pl.col("relative_low_ratio").fill_nan(None) > -MARGIN_RATIO
-    gain = pl.col("relative_high_ratio").fill_nan(None) < MARGIN_RATIO
-    return pl.when("less_is_worse").then(loss).otherwise(gain).fill_null(value=False)
 
 
 def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
@@ -23,6 +23,9 @@ REFERENCE = "TCP"
 """The variant that the others are compared with."""
 
 Place = tuple[Any, ...]
+
+Key = TypeVar("Key", bound=Hashable)
+Name = TypeVar("Name")
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,12 @@ class Panels:
 
     def _each(self, own: pl.DataFrame, tell: Callable[[pl.DataFrame], str]) -> str:
         """Describe all settings of the other axes; equal descriptions are merged."""
-        alike = _alike(
-            (tell(part), _settings_in_words(self.beside, values))
-            for values, part in self.parts(own)
+        same = alike((tell(part), values) for values, part in self.parts(own))
+        if len(same) == 1:
+            return next(iter(same))
+        return " | ".join(
+            f"({places_in_words(self.beside, where)}) {text}" for text, where in same.items()
         )
-        if len(alike) == 1:
-            return next(iter(alike))
-        return " | ".join(f"({'; '.join(where)}) {text}" for text, where in alike.items())
 
     def parts(self, own: pl.DataFrame) -> Iterable[tuple[tuple[object, ...], pl.DataFrame]]:
         """Divide rows by the settings of the other axes."""
@@ -107,31 +109,53 @@ class Panels:
                 best = rows.row(0, named=True)
                 where = panels_in_words(self._counts(rows), self._counts(own))
                 parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
-        return ", ".join(parts) or "not changed significantly for any N"
+        return ", ".join(parts) or "not surely better or worse for any N"
 
     def _counts(self, frame: pl.DataFrame) -> list[int]:
         counts: list[int] = frame[self.count].unique().sort().to_list()
         return counts
 
 
-def setting_in_words(column: str, value: object) -> str:
-    """Name a setting of an axis: ``5 greedy`` for a count, variants alone, or ``rtt 3 ms``."""
+def setting_in_words(column: str, *values: object) -> str:
+    """Name settings of an axis: ``5 greedy`` for a count, variants alone, or ``rtt 3 ms``."""
+    text = listed([str(value) for value in values])
     if column == VARIANT:
-        return str(value)
+        return text
     counted = re.fullmatch(r"flows_(\w+)_count", column)
-    return f"{value} {counted[1]}" if counted else f"{column} {value}"
+    return f"{text} {counted[1]}" if counted else f"{column} {text}"
+
+
+def places_in_words(columns: Sequence[str], places: Iterable[Place]) -> str:
+    """Name settings of several axes, those together that differ in one axis only.
+
+    Returns
+    -------
+    str
+        Such as ``5 greedy, early_retrans 0 and 3; 20 greedy, early_retrans 3``.
+    """
+    if not columns:
+        return ""
+    rest_of: dict[Any, list[Place]] = {}
+    for value, *rest in places:
+        rest_of.setdefault(value, []).append(tuple(rest))
+    values_of = alike((tuple(rest), value) for value, rest in rest_of.items())
+    parts = (
+        (setting_in_words(columns[0], *values), places_in_words(columns[1:], rest))
+        for rest, values in values_of.items()
+    )
+    return "; ".join(", ".join(filter(None, part)) for part in parts)
 
 
 def _settings_in_words(columns: Iterable[str], values: Iterable[object]) -> str:
     return ", ".join(map(setting_in_words, columns, values))
 
 
-def _alike(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Collect what has the same text."""
-    alike: dict[str, list[str]] = {}
+def alike(pairs: Iterable[tuple[Key, Name]]) -> dict[Key, list[Name]]:
+    """Collect the names of what is the same, such as a text."""
+    found: dict[Key, list[Name]] = {}
     for text, name in pairs:
-        alike.setdefault(text, []).append(name)
-    return alike
+        found.setdefault(text, []).append(name)
+    return found
 
 
 def largest_difference(details: pl.DataFrame, panels: Panels) -> str:
@@ -238,48 +262,15 @@ def where_it_holds(
         rows = [(str(name), own) for (name,), own in details.group_by(by, maintain_order=True)]
     parts = []
     for opening, when in cases.items():
-        alike = _alike((_place(own, panels, when), name) for name, own in rows)
-        alike.pop("", None)
-        if alike:
+        same = alike((_place(own, panels, when), name) for name, own in rows)
+        same.pop("", None)
+        if same:
             text = (
                 place if len(names) == len(rows) else f"{preposition} {listed(names)} {place}"
-                for place, names in alike.items()
+                for place, names in same.items()
             )
             parts.append(f"{opening} {', '.join(text)}")
     return sentence(parts)
-
-
-def how_each_changes(
-    details: pl.DataFrame, measures: Mapping[str, str], falls: pl.Expr, rises: pl.Expr
-) -> str:
-    """Name the measures that fall, rise, or do neither, by contrast.
-
-    Parameters
-    ----------
-    measures : mapping of str to str
-        What each measure is called in a sentence.
-    falls, rises : Expr
-        When a measure does so significantly.
-
-    Returns
-    -------
-    str
-        Such as ``With half modified the mean falls, the median rises.``
-    """
-    cases = (
-        (falls, "falls", "fall"),
-        (rises, "rises", "rise"),
-        (~falls & ~rises, "does not change significantly", "do not change significantly"),
-    )
-    alike: dict[str, list[str]] = {}
-    for (contrast,), rows in details.group_by("contrast", maintain_order=True):
-        parts = []
-        for when, one, several in cases:
-            names = [f"the {measures[name]}" for name in rows.filter(when)["measure"]]
-            if names:
-                parts.append(f"{listed(names)} {one if len(names) == 1 else several}")
-        alike.setdefault(", ".join(parts), []).append(str(contrast))
-    return sentence([f"with {listed(names)} {parts}" for parts, names in alike.items()])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -303,11 +294,10 @@ def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
     axes = list(panels.beside)
     for axis in panels.beside:
         axes, found = _without(axis, axes, found)
-    where = _alike(
-        (place, _settings_in_words(axes, values)) for values, place in found.items() if place
-    )
+    where = alike((place, values) for values, place in found.items() if place)
     text = (
-        place if not axes else f"{place} ({'; '.join(names)})" for place, names in where.items()
+        f"{place} ({places_in_words(axes, values)})" if axes else place
+        for place, values in where.items()
     )
     return listed(list(text))
 

@@ -365,10 +365,12 @@ def test_worse_cell_exceeds_margin_and_interval():
 @pytest.mark.parametrize(
     ("differences", "verdict"),
     [
-        ([0.5, 0.5, 0.0], Verdict.BORNE_OUT),
-        ([0.5, 0.0, 0.0, 0.0], Verdict.BORNE_OUT_IN_PART),
-        ([0.5] + [0.0] * 9, Verdict.NOT_BORNE_OUT),
-        ([-0.5, -0.5], Verdict.NOT_BORNE_OUT),
+        ([0.5, 0.5, 0.0], Verdict.HOLDS),
+        ([0.5, 0.0, 0.0, 0.0], Verdict.HOLDS_FOR_SOME),
+        ([0.5] + [0.0] * 9, Verdict.FAILS),
+        ([-0.5, -0.5], Verdict.FAILS),
+        ([0.5, 0.5, 0.5, -0.5], Verdict.HOLDS_FOR_SOME),
+        ([0.5, -0.5, -0.5, 0.0], Verdict.FAILS),
     ],
 )
 def test_fault_verdict_follows_share_of_cells(differences, verdict):
@@ -389,14 +391,14 @@ def test_one_seed_decides_nothing():
 
 def test_who_has_one_fault_is_not_innocent():
     clean, guilty, some = compared([0.0]), compared([0.5]), compared([0.5, 0.0])
-    assert verdict_of_innocence([clean, clean]) is Verdict.BORNE_OUT
-    assert verdict_of_innocence([clean, some]) is Verdict.BORNE_OUT_IN_PART
-    assert verdict_of_innocence([guilty, some]) is Verdict.NOT_BORNE_OUT
+    assert verdict_of_innocence([clean, clean]) is Verdict.HOLDS
+    assert verdict_of_innocence([clean, some]) is Verdict.HOLDS_FOR_SOME
+    assert verdict_of_innocence([guilty, some]) is Verdict.FAILS
 
 
 @pytest.mark.parametrize(
     ("round_trips", "verdict"),
-    [(10_500.0, Verdict.BORNE_OUT), (9_000.0, Verdict.NOT_BORNE_OUT)],
+    [(10_500.0, Verdict.HOLDS), (9_000.0, Verdict.FAILS)],
 )
 def test_the_recovery_is_judged_by_its_round_trips(round_trips, verdict):
     found = pl.DataFrame(
@@ -414,9 +416,9 @@ def test_the_recovery_is_judged_by_its_round_trips(round_trips, verdict):
 @pytest.mark.parametrize(
     ("seconds", "verdict"),
     [
-        (120.0, Verdict.BORNE_OUT),
-        (50.0, Verdict.BORNE_OUT_IN_PART),
-        (5.0, Verdict.NOT_BORNE_OUT),
+        (120.0, Verdict.HOLDS),
+        (50.0, Verdict.HOLDS_FOR_SOME),
+        (5.0, Verdict.FAILS),
         (100.0, Verdict.UNDECIDED),
     ],
 )
@@ -478,9 +480,9 @@ def limited_run(window_limited: list[float]) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("window_limited", "verdict"),
     [
-        ([0.0, 9.0, 1.0], Verdict.BORNE_OUT),
-        ([0.0, 60.0, 1.0], Verdict.BORNE_OUT_IN_PART),
-        ([50.0, 60.0, 1.0], Verdict.NOT_BORNE_OUT),
+        ([0.0, 9.0, 1.0], Verdict.HOLDS),
+        ([0.0, 60.0, 1.0], Verdict.HOLDS_FOR_SOME),
+        ([50.0, 60.0, 1.0], Verdict.FAILS),
     ],
 )
 def test_control_is_exercised_without_other_limits(window_limited, verdict):

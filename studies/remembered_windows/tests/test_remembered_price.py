@@ -171,18 +171,18 @@ def test_memory_is_compared_with_none_by_seed():
 
 def test_price_is_judged_by_losses_and_harm():
     found = priced(as_expected)
-    assert harms_where_worse(found).verdict is Verdict.BORNE_OUT
-    assert overflows_small_queues(found).verdict is Verdict.BORNE_OUT
-    assert careful(as_expected).verdict is Verdict.BORNE_OUT
+    assert harms_where_worse(found).verdict is Verdict.HOLDS
+    assert overflows_small_queues(found).verdict is Verdict.HOLDS
+    assert careful(as_expected).verdict is Verdict.HOLDS
 
     def harmless(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         time_s, lost, _ = as_expected(limit, after, memory)
         return time_s, 90 if memory == "careful resume" else lost, 0.1
 
     other = priced(harmless)
-    assert harms_where_worse(other).verdict is Verdict.NOT_BORNE_OUT
+    assert harms_where_worse(other).verdict is Verdict.FAILS
     judged = careful(harmless)
-    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.verdict is Verdict.HOLDS_FOR_SOME
     assert judged.in_short == "So of classic, safe; not of careful resume."
 
     def slow(limit: str, after: str, memory: str) -> tuple[float, int, float]:
@@ -191,7 +191,7 @@ def test_price_is_judged_by_losses_and_harm():
         return 2.5 if is_small and memory == "classic, safe" else time_s, lost, thin_s
 
     judged = careful(slow)
-    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.verdict is Verdict.HOLDS_FOR_SOME
     assert judged.in_short == "So of careful resume; not of classic, safe."
 
 
@@ -200,10 +200,10 @@ def test_first_wait_is_judged_by_cell():
         return 2.0, 10, 0.3 if memory == "classic" and after == "5 Mbit/s" else 0.1
 
     judged = fills_the_queue_at_first(priced(longer_where_worse))
-    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.verdict is Verdict.HOLDS_FOR_SOME
     assert "5 Mbit/s, 20 % bdp; 5 Mbit/s, 100 % bdp" in judged.in_short
     alike = fills_the_queue_at_first(priced(lambda *_: (2.0, 10, 0.1)))
-    assert alike.verdict is Verdict.NOT_BORNE_OUT
+    assert alike.verdict is Verdict.FAILS
 
 
 def test_greedy_flow_is_harmed_in_first_second():
@@ -217,10 +217,10 @@ def test_greedy_flow_is_harmed_in_first_second():
     assert found["greedy_first_harm"].to_list() == pytest.approx([0.2 / 0.9] * 8, abs=0.01)
     assert found["greedy_harm"].to_list() == pytest.approx([0.002] * 8, abs=0.0005)
     only_since, only_before = beside_greedy(burst, unharmed), beside_greedy(unharmed, burst)
-    assert harms_greedy_flows(only_since).verdict is Verdict.BORNE_OUT
-    assert harms_those_before(only_since).verdict is Verdict.NOT_BORNE_OUT
-    assert harms_greedy_flows(only_before).verdict is Verdict.NOT_BORNE_OUT
-    assert harms_those_before(only_before).verdict is Verdict.BORNE_OUT
+    assert harms_greedy_flows(only_since).verdict is Verdict.HOLDS
+    assert harms_those_before(only_since).verdict is Verdict.FAILS
+    assert harms_greedy_flows(only_before).verdict is Verdict.FAILS
+    assert harms_those_before(only_before).verdict is Verdict.HOLDS
 
 
 FORGETFUL = ("initial window", "classic", "classic, forgetting", "classic, fading")
@@ -256,22 +256,22 @@ def test_forgetting_is_judged_by_the_last_transfer():
     def found(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         return 2.0, 80 if memory == "classic" else 10, 0.1
 
-    assert [claim.verdict for claim in judged_last(found)] == [Verdict.BORNE_OUT] * 2
+    assert [claim.verdict for claim in judged_last(found)] == [Verdict.HOLDS] * 2
 
     def in_part(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         lost = 40 if memory == "classic, fading" else 10
         return 2.0, 80 if memory == "classic" else lost, 0.1
 
     less, no_more = judged_last(in_part)
-    assert less.verdict is Verdict.BORNE_OUT
-    assert no_more.verdict is Verdict.BORNE_OUT_IN_PART
+    assert less.verdict is Verdict.HOLDS
+    assert no_more.verdict is Verdict.HOLDS_FOR_SOME
     assert "classic, forgetting" in no_more.in_short
     assert "classic, fading" not in no_more.in_short
 
     def in_vain(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         return 2.0, 10 if memory == "initial window" else 80, 0.1
 
-    assert [claim.verdict for claim in judged_last(in_vain)] == [Verdict.NOT_BORNE_OUT] * 2
+    assert [claim.verdict for claim in judged_last(in_vain)] == [Verdict.FAILS] * 2
 
 
 LOST_AT_ONCE = {
@@ -308,27 +308,27 @@ def of_one_host(time_s: float, thin_s: float) -> pl.DataFrame:
 
 def test_crowd_is_judged_by_losses_harm_and_slowest():
     assert of_one_host(2.5, 0.2)["more_lost"].to_list() == [0, 16, 12, 4, 2]
-    assert crowds_lose(of_one_host(2.5, 0.2), ONE_HOST).verdict is Verdict.BORNE_OUT
+    assert crowds_lose(of_one_host(2.5, 0.2), ONE_HOST).verdict is Verdict.HOLDS
     sooner = crowds_lose(of_one_host(1.0, 0.2), ONE_HOST)
-    assert sooner.verdict is Verdict.BORNE_OUT_IN_PART
+    assert sooner.verdict is Verdict.HOLDS_FOR_SOME
     assert "still ends sooner" in sooner.in_short
 
 
 def test_a_crowd_of_many_hosts_is_judged_likewise():
     own = against(at_once(crowd(2.5, 0.1), ()), ())
     judged = crowds_lose(own, MANY_HOSTS)
-    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.verdict is Verdict.HOLDS_FOR_SOME
     assert judged.in_short.startswith("More are lost; that others are delayed is not sure")
 
 
 def test_memories_in_crowds_are_held_against_the_reports():
     one_host = crowd(2.5, 0.2, flows_web_count=20)
     less = largest_crowds(one_host, crowd(2.5, 0.2), "classic")
-    assert careful_crowds_lose_less(less).verdict is Verdict.BORNE_OUT
+    assert careful_crowds_lose_less(less).verdict is Verdict.HOLDS
     as_much = LOST_AT_ONCE | {"careful resume": 9}
     other = largest_crowds(one_host, crowd(2.5, 0.2, as_much), "classic")
     judged = careful_crowds_lose_less(other)
-    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.verdict is Verdict.HOLDS_FOR_SOME
     assert "careful resume, one host's" in judged.in_short
     assert "careful resume, twenty hosts'" not in judged.in_short
     assert "rfc9040, one host's" in judged.in_short
@@ -362,17 +362,17 @@ def chart(
 
 
 def test_map_is_judged_by_its_best_cell():
-    assert pays_where_long(chart(("600 ms", "300 kB"))).verdict is Verdict.BORNE_OUT
-    assert pays_where_long(chart(("600 ms", "3 MB"))).verdict is Verdict.BORNE_OUT_IN_PART
-    assert pays_where_long(chart(("20 ms", "3 MB"))).verdict is Verdict.NOT_BORNE_OUT
+    assert pays_where_long(chart(("600 ms", "300 kB"))).verdict is Verdict.HOLDS
+    assert pays_where_long(chart(("600 ms", "3 MB"))).verdict is Verdict.HOLDS_FOR_SOME
+    assert pays_where_long(chart(("20 ms", "3 MB"))).verdict is Verdict.FAILS
 
 
 def test_map_is_judged_by_slower_cells():
     cells = [(rtt, volume) for rtt in ("20 ms", "600 ms") for volume in ("30 kB", "300 kB", "3 MB")]
     # Cells without a cost of their own are slower by less than their interval is wide.
-    assert costs(dict.fromkeys(cells[:4], 0.5)).verdict is Verdict.BORNE_OUT
-    assert costs(dict.fromkeys(cells[:3], 0.5)).verdict is Verdict.BORNE_OUT_IN_PART
-    assert costs({}).verdict is Verdict.NOT_BORNE_OUT
+    assert costs(dict.fromkeys(cells[:4], 0.5)).verdict is Verdict.HOLDS
+    assert costs(dict.fromkeys(cells[:3], 0.5)).verdict is Verdict.HOLDS_FOR_SOME
+    assert costs({}).verdict is Verdict.FAILS
     assert (
         "3 are slower with the whole interval, 3 of them by more than 5%, and 2 are faster"
         in costs(dict.fromkeys(cells[:3], 0.5) | dict.fromkeys(cells[4:], 1.5)).in_short

@@ -86,10 +86,10 @@ RISING_LESS = {(4e7, 0.0): 1.0, (4e7, 0.1): 1.1, (4e7, 0.2): 1.2}
 @pytest.mark.parametrize(
     ("change", "delay", "volume"),
     [
-        ({}, Verdict.BORNE_OUT, Verdict.BORNE_OUT),
-        ({(1e7, 0.1): 2.1}, Verdict.BORNE_OUT_IN_PART, Verdict.BORNE_OUT),
-        ({(4e7, 0.2): 0.9}, Verdict.NOT_BORNE_OUT, Verdict.BORNE_OUT),
-        ({(4e7, 0.1): 1.7, (4e7, 0.2): 2.3}, Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT),
+        ({}, Verdict.HOLDS, Verdict.HOLDS),
+        ({(1e7, 0.1): 2.1}, Verdict.HOLDS_FOR_SOME, Verdict.HOLDS),
+        ({(4e7, 0.2): 0.9}, Verdict.FAILS, Verdict.HOLDS),
+        ({(4e7, 0.1): 1.7, (4e7, 0.2): 2.3}, Verdict.HOLDS, Verdict.FAILS),
     ],
 )
 def test_trends_are_judged_by_steps_and_ends(change, delay, volume):
@@ -110,9 +110,9 @@ def far_away(new: float) -> SimpleNamespace:
 
 
 def test_a_long_path_is_judged_by_intervals():
-    assert faster_far_away(far_away(3.0)).verdict is Verdict.BORNE_OUT
-    assert faster_far_away(far_away(4.002)).verdict is Verdict.BORNE_OUT_IN_PART
-    assert faster_far_away(far_away(5.0)).verdict is Verdict.NOT_BORNE_OUT
+    assert faster_far_away(far_away(3.0)).verdict is Verdict.HOLDS
+    assert faster_far_away(far_away(4.002)).verdict is Verdict.HOLDS_FOR_SOME
+    assert faster_far_away(far_away(5.0)).verdict is Verdict.FAILS
     assert faster_far_away(None).verdict is Verdict.UNDECIDED
 
 
@@ -139,17 +139,17 @@ def windows(new: list[int], to_the_end: list[int] | None = None) -> SimpleNamesp
 
 
 def test_rising_windows_never_begin_lower():
-    assert keeps_rising(windows([1, 10, 30, 40])).verdict is Verdict.BORNE_OUT
-    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT_IN_PART
-    assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
-    assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.NOT_BORNE_OUT
+    assert keeps_rising(windows([1, 10, 30, 40])).verdict is Verdict.HOLDS
+    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.HOLDS_FOR_SOME
+    assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.FAILS
+    assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.FAILS
 
 
 def test_windows_are_to_rise_whenever_they_are_taken():
     falls = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 40, 90]))
-    assert falls.verdict is Verdict.NOT_BORNE_OUT
+    assert falls.verdict is Verdict.FAILS
     stays = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 90, 90]))
-    assert stays.verdict is Verdict.BORNE_OUT
+    assert stays.verdict is Verdict.HOLDS
     assert "taken when all is acknowledged: 1, 50, 90, 90 and so on" in stays.evidence
 
 
@@ -167,8 +167,8 @@ def closed(new_of_five: float) -> SimpleNamespace:
 
 def test_closed_form_holds_within_two_per_cent():
     assert closed_form(closed(0.2))["form"].to_list() == pytest.approx([2.0, 7 / 3])
-    assert meets_the_form(closed(0.203)).verdict is Verdict.BORNE_OUT
-    assert meets_the_form(closed(0.21)).verdict is Verdict.BORNE_OUT_IN_PART
+    assert meets_the_form(closed(0.203)).verdict is Verdict.HOLDS
+    assert meets_the_form(closed(0.21)).verdict is Verdict.HOLDS_FOR_SOME
 
 
 def test_serialised_form_holds_within_two_per_cent():
@@ -176,9 +176,9 @@ def test_serialised_form_holds_within_two_per_cent():
         measured = pl.DataFrame({"mean": means, "form": [2.0] * len(means)})
         return meets_the_form_with_serialisation(measured).verdict
 
-    assert judged(2.03, 1.97) is Verdict.BORNE_OUT
-    assert judged(2.05, 1.97) is Verdict.BORNE_OUT_IN_PART
-    assert judged(2.05, 1.95) is Verdict.NOT_BORNE_OUT
+    assert judged(2.03, 1.97) is Verdict.HOLDS
+    assert judged(2.05, 1.97) is Verdict.HOLDS_FOR_SOME
+    assert judged(2.05, 1.95) is Verdict.FAILS
 
 
 def test_parts_that_were_not_run_leave_claims_undecided():

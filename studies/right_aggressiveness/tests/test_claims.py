@@ -84,9 +84,9 @@ def test_full_form_has_the_size_of_a_night():
     assert full.reference == {"flows.modified.tcp.constants_for": "thin"}
 
 
-def test_gain_within_limits_is_borne_out(found):
+def test_gain_within_limits_holds(found):
     first = claims(found.folder)[0]
-    assert first.verdict is Verdict.BORNE_OUT
+    assert first.verdict is Verdict.HOLDS
     assert "limits passed" in first.evidence
     assert set(first.details["point"]) == {"c1", "c2", "LT"}
 
@@ -100,25 +100,25 @@ def test_gain_beyond_limits_is_not(tmp_path):
 
     folder = search(tmp_path, harmful, known={"LT": {RTO: "100 ms"}})
     first, *_, last = claims(folder)
-    assert first.verdict is Verdict.NOT_BORNE_OUT
-    assert last.verdict is Verdict.BORNE_OUT
+    assert first.verdict is Verdict.FAILS
+    assert last.verdict is Verdict.HOLDS
     assert "greedy.goodput < -5%" in last.evidence
 
 
 def test_linear_timeouts_that_nothing_dominates_stand(found):
-    assert linear_timeouts_stand(found).verdict is Verdict.BORNE_OUT
+    assert linear_timeouts_stand(found).verdict is Verdict.HOLDS
 
 
 def test_linear_timeouts_that_change_nothing_stand_in_part(tmp_path):
     folder = search(tmp_path, lambda tcp, rate, rtt_s, seed: by_loss(
         {**tcp, "linear_timeouts": False}, rate, rtt_s, seed
     ))  # fmt: skip
-    assert linear_timeouts_stand(Found(folder)).verdict is Verdict.BORNE_OUT_IN_PART
+    assert linear_timeouts_stand(Found(folder)).verdict is Verdict.HOLDS_FOR_SOME
 
 
 def test_paths_with_settings_of_their_own_are_named(found):
     claim = one_setting_serves_all(found)
-    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert claim.verdict is Verdict.FAILS
     assert "c1 (minimum_rto 100 ms) is the best over all paths" in claim.evidence
     assert "slow: LT -" in claim.evidence
     assert "slow 5 %" in claim.evidence
@@ -126,14 +126,14 @@ def test_paths_with_settings_of_their_own_are_named(found):
 
 def test_loss_rate_that_divides_paths_is_found(found):
     claim = linear_timeouts_follow_loss(found)
-    assert claim.verdict is Verdict.BORNE_OUT
+    assert claim.verdict is Verdict.HOLDS
     assert claim.evidence.endswith("The bound lies between 1 % and 5 %.")
 
 
 def test_search_in_reverse_has_claims_of_its_own(found):
     assert [one.verdict for one in claims_in_reverse(found.folder)] == [
-        Verdict.BORNE_OUT,
-        Verdict.NOT_BORNE_OUT,
+        Verdict.HOLDS,
+        Verdict.FAILS,
     ]
 
 
@@ -144,9 +144,9 @@ def test_kernel_that_was_not_asked_decides_nothing(found):
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (-0.3, -0.1, Verdict.BORNE_OUT),
+        (-0.3, -0.1, Verdict.HOLDS),
         (-0.3, 0.1, Verdict.UNDECIDED),
-        (0.1, 0.3, Verdict.NOT_BORNE_OUT),
+        (0.1, 0.3, Verdict.FAILS),
     ],
 )
 def test_kernel_is_judged_by_the_sign_of_changes(found, tmp_path, low, high, verdict):

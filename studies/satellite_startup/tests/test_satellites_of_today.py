@@ -78,9 +78,9 @@ def test_delays_are_ratios_of_the_same_seeds():
 @pytest.mark.parametrize(
     ("plain", "foreseen", "proxied", "verdicts"),
     [
-        (15.0, 10.5, 12.0, [Verdict.BORNE_OUT, Verdict.BORNE_OUT, Verdict.BORNE_OUT]),
-        (15.0, 14.0, 16.0, [Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT, Verdict.NOT_BORNE_OUT]),
-        (15.0, 10.5, 10.2, [Verdict.BORNE_OUT_IN_PART, Verdict.BORNE_OUT, Verdict.BORNE_OUT]),
+        (15.0, 10.5, 12.0, [Verdict.HOLDS, Verdict.HOLDS, Verdict.HOLDS]),
+        (15.0, 14.0, 16.0, [Verdict.HOLDS, Verdict.FAILS, Verdict.FAILS]),
+        (15.0, 10.5, 10.2, [Verdict.HOLDS_FOR_SOME, Verdict.HOLDS, Verdict.HOLDS]),
     ],
 )
 def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied, verdicts):
@@ -88,7 +88,7 @@ def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied
     assert [judged[place].verdict for place in (UPLOADS, FORESIGHT, PROXIES)] == verdicts
 
 
-@pytest.mark.parametrize(("plain", "verdict"), [(10.2, "BORNE_OUT"), (11.0, "NOT_BORNE_OUT")])
+@pytest.mark.parametrize(("plain", "verdict"), [(10.2, "HOLDS"), (11.0, "FAILS")])
 def test_downloads_are_compared_with_constant_allocation(plain, verdict):
     downloads = made_up("capacity", {("cubic", "constant"): 10.0, ("cubic", "rbdc"): plain})
     assert beyond_claims(None, downloads, None)[DOWNLOADS].verdict is Verdict[verdict]
@@ -107,13 +107,13 @@ def test_low_orbit_judges_handovers_and_slots_separately():
         },
     )
     judged = beyond_claims(None, None, leo)
-    assert judged[HANDOVERS].verdict is Verdict.BORNE_OUT
+    assert judged[HANDOVERS].verdict is Verdict.HOLDS
     assert judged[LOSSY].verdict is Verdict.UNDECIDED
-    assert judged[LOW_ORBIT].verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged[LOW_ORBIT].verdict is Verdict.HOLDS_FOR_SOME
     assert judged[UPLOADS].verdict is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "BORNE_OUT"), (12.0, "NOT_BORNE_OUT")])
+@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "HOLDS"), (12.0, "FAILS")])
 def test_lossy_handovers_are_judged_and_counted(lossy, verdict):
     leo = made_up("link", {("cubic", "steady"): 10.0, ("cubic", "delay steps, outage"): lossy})
     # From 14 s on, so that all of them meet the handover at 15 s.
