@@ -53,6 +53,8 @@ METHOD = (
     "its own verdict; they do not all hold at once."
 )
 
+MEDIANS_METHOD = "Medians (p50) are described, not judged."
+
 
 SHARES_METHOD = (
     "Shares are those of greedy groups in their goodput behind one bottleneck, means over the "
@@ -98,6 +100,7 @@ def answer_of(
     if not (found or shares):
         return None
     methods = [_method(results, len(found), looks, margin)] if found else []
+    methods += _medians_method(found)
     methods += [_shares_method(shares, margin)] if shares else []
     paragraphs = (
         *words,
@@ -171,6 +174,10 @@ def _method(results: Results, effects: int, looks: Sequence[int] | None, margin:
         )
     counted = f"{effects} effect{'' if effects == 1 else 's'}"
     return METHOD.format(pairing=pairing, effects=counted, looks=spent, margin=100 * margin)
+
+
+def _medians_method(found: Sequence[tuple[Axis, Effect]]) -> list[str]:
+    return [MEDIANS_METHOD] if any(effect.median is not None for _, effect in found) else []
 
 
 def _shares_method(shares: Sequence[Share], margin: float) -> str:
