@@ -227,3 +227,36 @@ def test_a_comparison_leaves_out_measures_that_a_group_cannot_have(results):
     differences = compare(results, results)
     rows = differences.filter(pl.col("measure") == "response_time_p99_s")
     assert rows["name"].to_list() == ["web"]
+
+
+UPLOADS = """
+name = "uploads"
+duration = "2 s"
+
+[path]
+rate = "10 Mbit/s"
+rtt = "20 ms"
+
+[[flows]]
+name = "upload"
+workload = { kind = "greedy", volume = "50 kB" }
+
+[sweep]
+"flows.upload.workload.volume" = ["50 kB", "100 kB"]
+"""
+
+
+def test_transfers_begin_with_their_time_and_have_no_goodput(tmp_path):
+    uploads = Scenario("uploads", UPLOADS).run(out=tmp_path / "uploads")
+    times, groups, *_ = shown_tables(uploads)
+    assert times.headers[1:] == ["group", "completion time / ms"]
+    assert not [header for header in groups.headers if header.startswith("goodput")]
+    _, groups, *_ = shown_tables(uploads, is_wide=True)
+    assert [header for header in groups.headers if header.startswith("goodput")]
+
+
+def test_unfinished_transfers_are_counted(tmp_path):
+    text = UPLOADS.replace('"100 kB"]', '"100 MB"]')
+    times, *_ = shown_tables(Scenario("uploads", text).run(out=tmp_path / "uploads"))
+    assert times.headers[-2:] == ["ended / transfers", "unfinished / transfers"]
+    assert [row[-1] for row in times.rows] == ["0", "1"]
