@@ -8,7 +8,6 @@ import polars as pl
 
 from fairwind.answers.competition import losses_in_words, queues_in_words
 from fairwind.answers.effects import (
-    MARGIN,
     check_margin,
     context_of,
     effects_of,
@@ -31,7 +30,7 @@ from fairwind.results.answer import Answer, AxisEffect, Effect, Share
 from fairwind.results.shares import shares_of
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis, short_names
 from fairwind.statistics import EffectVerdict, look_alpha
-from fairwind.statistics.decisions import ALPHA
+from fairwind.statistics.decisions import ALPHA, MARGIN
 
 PAIRED = "runs of the same seed are compared in pairs"
 INDEPENDENT = "runs in real time are compared as independent samples (Welch)"

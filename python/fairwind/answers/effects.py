@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fairwind.compare import Comparison, Contrast, Pair, contrast, referred
-from fairwind.errors import FairwindError
+from fairwind.compare import Comparison, Pair, contrast, referred
+from fairwind.compare import check_margin as check_margin
 from fairwind.results import Results
 from fairwind.results.answer import Effect, MedianEffect
 from fairwind.results.main_measures import MEDIANS, main_measures
@@ -26,9 +26,7 @@ from fairwind.statistics import (
     samples_in_looks,
     samples_to_decide,
 )
-
-MARGIN = 0.05
-"""The largest relative difference that counts as none, unless said otherwise."""
+from fairwind.statistics.contrasts import Contrast
 
 
 def varied_axes(results: Results, reference: str | None = None) -> list[Axis]:
@@ -48,21 +46,6 @@ def context_of(
     """Write the values of all axes but one."""
     names = short_names(axes)
     return ", ".join(f"{names[one.name]} {settings[one.name]}" for one in axes if one != without)
-
-
-def check_margin(margin: float) -> None:
-    """Refuse a margin that is none.
-
-    Raises
-    ------
-    FairwindError
-        If it is not between 0 and 1.
-    """
-    if not 0 < margin < 1:
-        raise FairwindError(
-            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
-            "5 % is the usual one",
-        )
 
 
 @dataclass(frozen=True)

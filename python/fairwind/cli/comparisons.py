@@ -23,14 +23,20 @@ from fairwind.answers.conditions import (
 from fairwind.answers.junit import JUnitCase, document_of_cases, junit_document
 from fairwind.cli.differences import readable_differences
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
-from fairwind.compare import Comparison, frame_of
+from fairwind.compare import Comparison
 from fairwind.errors import FairwindError
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.quantities import counted
 from fairwind.results import Results, open_results
 
 
-def sides_of(first: Path, second: Path | None, by: str | None, reference: str | None) -> Comparison:
+def sides_of(
+    first: Path,
+    second: Path | None,
+    by: str | None,
+    reference: str | None,
+    margin: float | None,
+) -> Comparison:
     """Open what is to be compared.
 
     Parameters
@@ -39,6 +45,8 @@ def sides_of(first: Path, second: Path | None, by: str | None, reference: str | 
         Axis whose values are compared, where there is no second run.
     reference : str, optional
         The value of that axis that others are compared with.
+    margin : float, optional
+        The largest relative difference that counts as none; the runs' if not given.
     """
     if (second is None) == (by is None):
         raise FairwindError(
@@ -46,7 +54,7 @@ def sides_of(first: Path, second: Path | None, by: str | None, reference: str | 
             "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
         )
     other = None if second is None else open_results(second)
-    return Comparison(open_results(first), other, by, reference)
+    return Comparison(open_results(first), other, by, reference, margin)
 
 
 def run_comparison(
@@ -69,7 +77,7 @@ def run_comparison(
         rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)
-    differences = frame_of(rows)
+    differences = sides.frame(rows)
     if output is OutputFormat.TABLE:
         sys.stdout.write(aligned(*readable_differences(differences)))
     else:
