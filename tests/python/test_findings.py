@@ -215,3 +215,12 @@ def test_analysis_ends_with_the_lines(captures, tmp_path):
     document = json.loads(out)
     assert document["findings"][0]["topic"] == "lost"
     assert document["findings"][0]["text"].startswith(f"{lost} of ")
+
+
+def test_table_of_intervals_names_the_others(captures, tmp_path):
+    files = [captures / f"{side}.pcapng" for side in ("sender", "receiver")]
+    for taps, is_named in ((files, True), (files[:1], False)):
+        code, _, error = fairwind("analyse", *taps, "--table", "intervals", cwd=tmp_path)
+        assert code == 0, error
+        assert ("--table queueing (delays)" in error) == is_named
+        assert "limits need a part: --from 15s --to 20s" in error

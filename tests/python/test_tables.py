@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.analysis.summary import dispensable_headers, readable_rows
-from fairwind.cli.output import UNLIMITED
+from fairwind.cli.output import UNLIMITED, OutputFormat, print_rows
 from fairwind.cli.tables import aligned, divided, fitted, line_width
 from fairwind.compare import compare
 from fairwind.quantities import cell_text, percent_interval
@@ -208,6 +208,15 @@ def test_json_and_csv_stay_in_base_units(results, tmp_path, monkeypatch):
     _, out, _ = fairwind("show", results.folder, "--format", "csv", cwd=tmp_path)
     assert "groups,web-responses,goodput_bits_per_second" in out
     assert "Mbit/s" not in out
+
+
+def test_empty_and_zero_columns_are_left_out_first(monkeypatch, capsys):
+    columns = [f"column_{n}" for n in range(9)]
+    rows = [[1, None, 3, 0, 5, 6, 7, 8, 9], [1, None, 3, None, 5, 6, 7, 8, 0]]
+    monkeypatch.setenv("COLUMNS", "60")
+    print_rows(columns, rows, OutputFormat.TABLE)
+    error = capsys.readouterr().err
+    assert "width: column_1, column_3, column_8" in error
 
 
 def test_unlimited_tables_are_not_wrapped():

@@ -339,6 +339,8 @@ def _print(results: Results, shown: Shown) -> None:
     elif shown.tables:
         for name in _known(results, shown.tables):
             _print_table(results, name, shown)
+        if "intervals" in shown.tables and shown.output is OutputFormat.TABLE:
+            log(f"note: {_other_windows(results)}")
     elif shown.output is OutputFormat.CSV:
         print_frame(summary.summary_frame(results, connections, shown.sort), shown.output)
     else:
@@ -363,6 +365,14 @@ def _print_tables(tables: Sequence[tuple[list[str], list[list[object]]]], shown:
                 left_out += print_fitted(columns, cells, spare, is_wide=shown.is_wide)
                 number += 1
     log_left_out(left_out)
+
+
+def _other_windows(results: Results) -> str:
+    """Say where the measures are that the table of intervals does not have."""
+    also = ""
+    if results.has_table("queueing"):
+        also = "--table losses (of payload) and --table queueing (delays) have the same windows; "
+    return f"{also}round trips, ACK latencies, causes and limits need a part: --from 15s --to 20s"
 
 
 def _print_findings(results: Results) -> None:
