@@ -407,12 +407,24 @@ def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
     assert error == ""
 
 
+def test_short_answer_ends_with_the_rule_alone(tmp_path, capsys):
+    results = run(variants(), tmp_path)
+    print_answer(results)
+    short = capsys.readouterr().out
+    print_answer(results, is_wide=True)
+    wide = capsys.readouterr().out
+    assert "Verdicts are corrected for 2 effects" in short
+    assert "t test" not in short
+    assert answer_of(results).method in wide
+    assert answer_of(results).rule in short
+
+
 def test_answer_in_a_pipe_has_120_characters_for_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("COLUMNS", raising=False)
     results = run(MANY, tmp_path)
     print_answer(results)
     out, _ = capsys.readouterr()
-    assert f"\n{answer_of(results).method}\n" in out  # whole sentences
+    assert f"\n{answer_of(results).rule} " in out  # whole sentences
     header = next(line for line in out.splitlines() if "verdict" in line.split())
     assert "interval" in header
 

@@ -249,6 +249,8 @@ class Answer:
         Of greedy groups behind one bottleneck, by cell.
     holds_for : str
         Path, queue, time and seeds of the runs, in words.
+    rule : str
+        How verdicts are found, in a sentence or two; `method` has all of it.
     """
 
     axes: tuple[AxisEffect, ...]
@@ -256,6 +258,7 @@ class Answer:
     paragraphs: tuple[str, ...]
     shares: tuple[Share, ...] = ()
     holds_for: str = ""
+    rule: str = ""
 
     @property
     def effects(self) -> tuple[Effect, ...]:
