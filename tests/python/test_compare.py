@@ -16,6 +16,7 @@ from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import write_margin
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
+from process import fairwind
 
 UNJUDGED = {"holm_p_value": None, "verdict": None}
 RELATIVE = "B / A - 1"
@@ -291,3 +292,17 @@ def test_keys_that_differ_are_named_once_with_both_values(tmp_path):
         "settings that differ, A -> B:",
         "  flows.thin.tcp.linear_timeouts: true -> false",
     ]
+
+
+def test_narrow_comparison_keeps_its_verdicts(tmp_path, monkeypatch):
+    run(plan((1,), ("TCP", "LT"), 8), tmp_path / "a")
+    command = ("compare", "a", "--by", "variant")
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, error = fairwind(*command, cwd=tmp_path)
+    assert code == 0, error
+    assert max(map(len, out.splitlines())) <= 80
+    assert "less" in out
+    assert "columns left out to fit the width: p, p (Holm)" in error
+    _, wide, error = fairwind(*command, "--wide", cwd=tmp_path)
+    assert "p (Holm)" in wide
+    assert "left out" not in error

@@ -400,6 +400,7 @@ def compare(
     fail_if_equal: FailIfEqual = False,
     junit: JUnit = None,
     output: Format = OutputFormat.TABLE,
+    wide: Wide = False,
 ) -> None:
     """Compare two runs, or the values of an axis of one, with 95 % intervals and verdicts.
 
@@ -411,7 +412,13 @@ def compare(
 
     sides = comparisons.sides_of(first, second, by, reference, margin_in(margin))
     comparisons.run_comparison(
-        sides, measures, conditions or (), junit, output, must_differ=fail_if_equal
+        sides,
+        measures,
+        conditions or (),
+        junit,
+        output,
+        must_differ=fail_if_equal,
+        is_wide=wide,
     )
 
 
