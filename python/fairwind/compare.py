@@ -14,41 +14,37 @@ over all rows that are compared together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
-from fairwind.folder.looks import read_looks
+from fairwind.folder.differing import changed_settings
+from fairwind.folder.looks import read_looks, read_margin
 from fairwind.folder.manifest import Manifest
 from fairwind.quantities import counted
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
 from fairwind.results.summary import FAIRNESS, is_known
 from fairwind.scenario.plan import Axis
-from fairwind.statistics import Difference, holm, paired_difference, welch_difference
-
-Floats = NDArray[np.float64]
-
-
-class Method(StrEnum):
-    """What the t test of a row is of."""
-
-    RATIO = "log ratio"
-    DIFFERENCE = "difference"
-
+from fairwind.statistics import (
+    EffectVerdict,
+    decide,
+    holm,
+    look_alpha,
+)
+from fairwind.statistics.contrasts import Contrast, Floats, contrast_of_samples
+from fairwind.statistics.decisions import ALPHA, MARGIN
 
 METHOD_IN_WORDS = (
     "each row is one t test: of log(B / A) where all values are above zero, so that B / A - 1 is "
     "the ratio of geometric means, else of B - A; the 95 % interval excludes 0 exactly where "
-    "p < 0.05; p (Holm) is corrected for the number of rows"
+    "p < 0.05; p (Holm) is corrected for the number of rows; verdicts are, too: no difference if "
+    "the corrected interval lies within {margin:g} % of A, else less or more if it excludes 0"
 )
-"""How estimate, interval and p value of all rows are found."""
+"""How estimate, interval, p value and verdict of all rows are found."""
 
 
 def compare(
@@ -58,9 +54,26 @@ def compare(
     by: str | None = None,
     measures: Sequence[str] | None = None,
     reference: str | None = None,
+    margin: float | None = None,
 ) -> pl.DataFrame:
     """Compare two runs, or the values of an axis of one; see `Results.compare`."""
-    return frame_of(Comparison(a, b, by, reference).contrasts(measures))
+    comparison = Comparison(a, b, by, reference, margin)
+    return comparison.frame(comparison.contrasts(measures))
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin that is none.
+
+    Raises
+    ------
+    FairwindError
+        If it is not between 0 and 1.
+    """
+    if not 0 < margin < 1:
+        raise FairwindError(
+            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
+            "5 % is the usual one",
+        )
 
 
 @dataclass(frozen=True)
@@ -108,17 +121,22 @@ class Comparison:
     reference : str, optional
         The value of the axis that others are compared with; the scenario's, or else the first one,
         if not given.
+    margin : float, optional
+        The largest relative difference that counts as none, above 0 and below 1; that which a run
+        was asked with if not given, else 5 %.
 
     Raises
     ------
     FairwindError
-        If both or neither are given, or there is no such axis with several values.
+        If both or neither are given, there is no such axis with several values, or the margin is
+        none.
     """
 
     a: Results
     b: Results | None = None
     by: str | None = None
     reference: str | None = None
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""
@@ -132,6 +150,13 @@ class Comparison:
                 f"{self.axis.name} has one value only, {self.axis.labels[0]}",
                 "compare along another axis",
             )
+        check_margin(self.known_margin)
+
+    @cached_property
+    def known_margin(self) -> float:
+        """The margin of the verdicts."""
+        asked = (self.margin, *(read_margin(one.folder) for one in self.runs))
+        return next((one for one in asked if one is not None), MARGIN)
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -250,6 +275,11 @@ class Comparison:
             raise self._nothing_in_common()
         return found
 
+    def frame(self, contrasts: Sequence[Labelled]) -> pl.DataFrame:
+        """Make a frame of contrasts, with p values and verdicts corrected for their number."""
+        alpha = look_alpha(self.looks) if self.looks else ALPHA
+        return frame_of(contrasts, self.known_margin, alpha)
+
     @property
     def _subjects(self) -> Sequence[Subject]:
         """What is compared unless measures are named."""
@@ -273,10 +303,10 @@ class Comparison:
         if self.axis is not None:
             first, *others = self.axis.labels
             values = f"A: {self.axis.name} = {first}; B: {', '.join(others)}"
-            return [*made_by, values, self._method, METHOD_IN_WORDS]
+            return [*made_by, values, *self._method]
         sides = [f"A: {made_by[0]}", f"B: {made_by[1]}"]
         if not self.are_captures:
-            sides += [self._method, METHOD_IN_WORDS]
+            sides += self._method
         return [*sides, *_settings(*(one.manifest for one in self.runs)), *self._left_out()]
 
     def _left_out(self) -> list[str]:
@@ -292,7 +322,11 @@ class Comparison:
         return [f"left out, since one of them does not know it: {', '.join(names)}"]
 
     @property
-    def _method(self) -> str:
+    def _method(self) -> list[str]:
+        return [self._pairing, METHOD_IN_WORDS.format(margin=100 * self.known_margin)]
+
+    @property
+    def _pairing(self) -> str:
         if not self.is_paired:
             return (
                 "runs are compared as independent samples (Welch): in real time a seed does not "
@@ -365,15 +399,36 @@ def referred(axes: Sequence[Axis], reference: str | None) -> list[Axis]:
     ]
 
 
-def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:
-    """Make a frame of contrasts, with p values that are corrected for their number."""
+def frame_of(contrasts: Sequence[Labelled], margin: float, alpha: float) -> pl.DataFrame:
+    """Make a frame of contrasts, with p values and verdicts that are corrected for their number.
+
+    Parameters
+    ----------
+    margin : float
+        The largest relative difference that counts as none, above 0 and below 1.
+    alpha : float
+        Probability of any false verdict, 0 to 1.
+    """
     rows = [labels | _columns(found) for labels, found in contrasts]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )
     p_values = frame["p_value"].cast(pl.Float64).fill_null(math.nan).to_numpy()
     corrected = pl.Series("holm_p_value", holm(p_values)).fill_nan(None)
-    return frame.insert_column(frame.columns.index("p_value") + 1, corrected)
+    place = frame.columns.index("p_value") + 1
+    verdicts = pl.Series("verdict", _verdicts(contrasts, margin, alpha), dtype=pl.String)
+    return frame.insert_column(place, corrected).insert_column(place + 1, verdicts)
+
+
+def _verdicts(
+    contrasts: Sequence[Labelled], margin: float, alpha: float
+) -> list[EffectVerdict | None]:
+    """Judge all rows together; None where there is nothing to judge by, as of single runs."""
+    tests = [found.test for _, found in contrasts]
+    margins = [(found.bound(-margin), found.bound(margin)) for _, found in contrasts]
+    return [
+        None if math.isnan(one.p_value) else one.verdict for one in decide(tests, margins, alpha)
+    ]
 
 
 def _known(names: Sequence[str], tables: Tables) -> list[str]:
@@ -405,46 +460,6 @@ def _parts(rows: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ...]
     return list(rows.group_by(keys, maintain_order=True))
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """What a row compares, and its one t test.
-
-    Attributes
-    ----------
-    method : Method
-        What the test is of.
-    test : Difference
-        Of the logarithms or of the values.
-    values : Difference
-        Of the values, whatever the test is of.
-    least : float
-        The relative difference that nothing can fall below: -1, if no value is negative.
-    """
-
-    method: Method
-    test: Difference
-    values: Difference
-    least: float
-
-    def relative(self, bound: float) -> float:
-        """Give a value on the scale of the test relative to the mean of A; NaN where that is 0."""
-        if self.method is Method.RATIO:
-            return math.expm1(bound)
-        mean = self.values.mean_a
-        return math.nan if mean == 0 or math.isnan(mean) else max(bound / abs(mean), self.least)
-
-    def difference(self, bound: float) -> float:
-        """Give a value on the scale of the test in the unit of the values."""
-        is_ratio = self.method is Method.RATIO
-        return self.values.mean_a * math.expm1(bound) if is_ratio else bound
-
-    def bound(self, relative: float) -> float:
-        """Give a relative difference above -1 on the scale of the test; NaN where A is zero."""
-        if self.method is Method.RATIO:
-            return math.log1p(relative)
-        return relative * abs(self.values.mean_a) if self.values.mean_a != 0 else math.nan
-
-
 def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool) -> Contrast:
     """Compare one measure of two tables with one row per seed.
 
@@ -457,17 +472,6 @@ def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool)
     """
     first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
     return contrast_of_samples(first, second, is_paired=is_paired)
-
-
-def contrast_of_samples(first: Floats, second: Floats, *, is_paired: bool) -> Contrast:
-    """Compare two samples without NaN, float64 of shape (samples,); paired by their places."""
-    compare = paired_difference if is_paired else welch_difference
-    values = compare(first, second)
-    is_negative = bool((first < 0).any() or (second < 0).any())
-    least = -math.inf if is_negative else -1.0
-    if len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0:
-        return Contrast(Method.RATIO, compare(np.log(first), np.log(second)), values, least)
-    return Contrast(Method.DIFFERENCE, values, values, least)
 
 
 Labelled = tuple[dict[str, object], Contrast]
@@ -515,8 +519,6 @@ def _numbers(frame: pl.DataFrame, measure: str) -> Floats:
 MOST_SETTINGS = 8
 """Largest number of keys that are printed; the others are counted."""
 
-ABSENT = "not set"
-
 
 def _settings(a: Manifest, b: Manifest) -> list[str]:
     if a.is_foreign or b.is_foreign:
@@ -528,52 +530,6 @@ def _settings(a: Manifest, b: Manifest) -> list[str]:
     if not parts:
         return ["the scenarios are the same in all settings"]
     return ["settings that differ, A -> B:", *parts]
-
-
-def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
-    """Give the keys with different values in cells that both runs have.
-
-    Returns
-    -------
-    dict
-        Key path in the resolved experiment, with the value in A and in B of the first cell in which
-        they differ.
-    """
-    cells_b = {tuple(sorted(cell.settings.items())): cell for cell in b.plan.cells}
-    found: dict[str, tuple[str, str]] = {}
-    for cell in a.plan.cells:
-        if other := cells_b.get(tuple(sorted(cell.settings.items()))):
-            found = differing(cell.experiment, other.experiment) | found
-    return found
-
-
-def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Give the key paths with different values in two resolved experiments, and both values."""
-    a, b = dict(_flat(first)), dict(_flat(second))
-    pairs = {key: (a.get(key, ABSENT), b.get(key, ABSENT)) for key in a | b}
-    return {
-        key: both
-        for key, both in pairs.items()
-        if both[0] != both[1] and key not in ("name", "description")
-    }
-
-
-def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Write a tree as key paths; the entries of lists go by their names, if they have any."""
-    prefix = f"{key}." if key else ""
-    match value:
-        case dict():
-            for name, inner in value.items():
-                yield from _flat(inner, f"{prefix}{name}")
-        case list() if value and all(isinstance(entry, dict) for entry in value):
-            for number, entry in enumerate(value):
-                yield from _flat(entry, f"{prefix}{entry.get('name', number)}")
-        case list():
-            yield key, ", ".join(map(str, value))
-        case bool():
-            yield key, str(value).lower()
-        case _:
-            yield key, str(value)
 
 
 def _made_by(manifest: Manifest) -> str:

@@ -29,7 +29,7 @@ from fairwind.folder.looks import LOOKS, read_looks, read_margin, write_margin
 from fairwind.quantities import percent
 from fairwind.report.page import render
 from fairwind.results import Results
-from fairwind.results.answer import Effect
+from fairwind.results.answer import Effect, MedianEffect
 from fairwind.results.main_measures import main_measures
 from fairwind.scenario.plan import Axis
 from made_up import ScriptedEngine, plan
@@ -308,6 +308,54 @@ def test_contexts_with_the_same_words_share_them():
     )
 
 
+def median(**changed):
+    one = MedianEffect("delivery_latency_p50_s", "ms", 0.1, 0.12, 0.2, 0.1, 0.3, 1e3)
+    return replace(one, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "100 to 120 ms (+20 %)"),
+        ({"mean": 0.1, "relative": 0.0}, "100 ms in both"),
+        ({"mean": 0.1001, "relative": 0.001}, "100 ms (+0.1 %)"),
+        ({"relative": None, "mean_reference": math.nan}, "unknown to 120 ms"),
+    ],
+)
+def test_words_of_a_median(changed, words):
+    assert str(median(**changed)) == words
+
+
+def test_medians_stand_behind_the_tails_that_are_judged():
+    described = [effect(context=f"n {n}", median=median()) for n in range(2)]
+    tail = "thin delivery p99 -52 % [-69, -28], 900 to 430 ms"
+    assert _of_one_measure(described[:1]) == f"{tail}; p50 100 to 120 ms (+20 %)"
+    assert _of_one_measure(described) == (
+        f"{tail} at n 0 and n 1; p50 100 to 120 ms (+20 %) at n 0 and n 1"
+    )
+    many = [*described * 2, effect(median=median(relative=-0.031))]
+    assert _of_one_measure(many).endswith("; p50 -3.1 to +20 %")
+
+
+def test_medians_are_no_further_tests(tmp_path):
+    without = answer_of(run(variants(), tmp_path))
+    path = tmp_path / "groups.parquet"
+    half = pl.col("delivery_latency_p99_s") / 2
+    pl.read_parquet(path).with_columns(delivery_latency_p50_s=half).write_parquet(path)
+    answer = answer_of(package.open(tmp_path))
+    (thin,), (greedy,) = of_group(answer, "thin"), of_group(answer, "greedy")
+    assert thin.median.measure == "delivery_latency_p50_s"
+    assert thin.median.low <= thin.median.relative <= thin.median.high
+    assert greedy.median is None
+    assert "corrected for 2 effects" in answer.method
+    assert "Medians (p50) are described, not judged." in answer.method
+    assert str(thin.median) in answer.paragraphs[0]
+    assert str(thin.median) in answer._repr_html_()
+    assert [one.median for one in without.effects] == [None, None]
+    assert [replace(one, median=None) for one in answer.effects] == list(without.effects)
+    assert "Medians" not in without.method
+
+
 def test_many_contexts_are_counted():
     undecided = [effect(context=f"n {n}", verdict=EffectVerdict.UNDECIDED) for n in range(2)]
     sure = [effect(context=f"m {n}", relative=-0.1 * (n + 1)) for n in range(3)]
@@ -359,12 +407,24 @@ def test_wide_answer_has_all_columns(tmp_path, monkeypatch, capsys):
     assert error == ""
 
 
+def test_short_answer_ends_with_the_rule_alone(tmp_path, capsys):
+    results = run(variants(), tmp_path)
+    print_answer(results)
+    short = capsys.readouterr().out
+    print_answer(results, is_wide=True)
+    wide = capsys.readouterr().out
+    assert "Verdicts are corrected for 2 effects" in short
+    assert "t test" not in short
+    assert answer_of(results).method in wide
+    assert answer_of(results).rule in short
+
+
 def test_answer_in_a_pipe_has_120_characters_for_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("COLUMNS", raising=False)
     results = run(MANY, tmp_path)
     print_answer(results)
     out, _ = capsys.readouterr()
-    assert f"\n{answer_of(results).method}\n" in out  # whole sentences
+    assert f"\n{answer_of(results).rule} " in out  # whole sentences
     header = next(line for line in out.splitlines() if "verdict" in line.split())
     assert "interval" in header
 

@@ -10,12 +10,15 @@ import pytest
 from scipy import stats
 
 from fairwind.cli.differences import readable_differences
-from fairwind.compare import Comparison, _columns, compare, contrast
+from fairwind.compare import Comparison, _columns, compare, contrast, frame_of
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
+from fairwind.folder.looks import write_margin
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
+from process import fairwind
 
+UNJUDGED = {"holm_p_value": None, "verdict": None}
 RELATIVE = "B / A - 1"
 ABSOLUTE = "B / A - 1, or B - A"
 
@@ -101,9 +104,67 @@ def test_p_values_are_corrected_for_all_rows(tmp_path):
     assert any("corrected for the number of rows" in line for line in Comparison(a, b).head())
 
 
+def labelled(name, a, b):
+    labels = {"table": "groups", "name": name, "measure": "x_s"}
+    return labels, contrast(frame(a), frame(b), "x_s", is_paired=True)
+
+
+def test_each_row_has_a_verdict_by_the_rule_of_answers():
+    a = np.array([1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 1.01])
+    noise = np.array([1, -1, 1, -1, 1, -1, 1, -1])
+    rows = [
+        labelled("less", a, a * (0.5 + 0.01 * noise)),
+        labelled("more", a, a * (1.5 + 0.01 * noise)),
+        labelled("equal", a, a),
+        labelled("near", a, a * (1.01 + 0.001 * noise)),
+        labelled("noisy", a, a * (1 + 0.5 * noise)),
+        labelled("steady", a, a * 1.2),
+        labelled("single", a[:1], a[:1]),
+    ]
+    frame = frame_of(rows, 0.05, 0.05)
+    assert dict(zip(frame["name"], frame["verdict"], strict=True)) == {
+        "less": "less",
+        "more": "more",
+        "equal": "no difference",
+        "near": "no difference",
+        "noisy": "undecided",
+        "steady": "more",
+        "single": None,
+    }
+    narrow = frame_of(rows, 0.005, 0.05)
+    assert narrow["verdict"].to_list()[3] == "more"
+    strict = frame_of(rows, 0.05, 1e-40)
+    assert strict["verdict"].to_list()[:6] == ["undecided"] * 6
+
+
+def test_verdict_stands_behind_the_change(tmp_path):
+    a = run(plan((1,), ("TCP", "LT"), 8), tmp_path / "a")
+    headers, rows = readable_differences(compare(a, by="variant"))
+    place = headers.index("verdict")
+    assert headers[place - 1].startswith("B / A - 1")
+    assert {"less"} <= {row[place] for row in rows}
+    single = run(plan((1,), ("TCP", "LT"), 1), tmp_path / "single")
+    assert "verdict" not in readable_differences(compare(single, by="variant"))[0]
+
+
+def test_margin_of_a_run_is_that_of_its_verdicts(tmp_path):
+    results = run(plan((1,), replicates=2), tmp_path / "a")
+    assert Comparison(results, results).known_margin == 0.05
+    write_margin(results.folder, 0.02)
+    comparison = Comparison(results, results)
+    assert comparison.known_margin == 0.02
+    assert any("within 2 % of A" in line for line in comparison.head())
+    assert Comparison(results, results, margin=0.1).known_margin == 0.1
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        results.compare(results, margin=1.0)
+
+
 def test_an_interval_from_zero_has_the_unit():
     frames = frame([0.0, 0.0, 0.0]), frame([1.0, 2.0, 3.0])
-    row = _columns(contrast(*frames, "x_s", is_paired=True)) | {"holm_p_value": None}
+    row = _columns(contrast(*frames, "x_s", is_paired=True)) | {
+        "holm_p_value": None,
+        "verdict": None,
+    }
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": "x_s", **row}])
     _, (cells,) = readable_differences(differences.with_columns(pl.col(pl.Float64).fill_nan(None)))
     assert cells[4] == "+2 s"
@@ -124,7 +185,10 @@ def test_an_interval_from_zero_has_the_unit():
 )
 def test_a_baseline_near_zero_shows_the_difference(measure, a, b, change, header):
     frames = (frame([value]).rename({"x_s": measure}) for value in (a, b))
-    row = _columns(contrast(*frames, measure, is_paired=False)) | {"holm_p_value": None}
+    row = _columns(contrast(*frames, measure, is_paired=False)) | {
+        "holm_p_value": None,
+        "verdict": None,
+    }
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": measure, **row}])
     known = differences.with_columns(pl.col(pl.Float64).fill_nan(None))
     headers, (cells,) = readable_differences(known)
@@ -136,7 +200,10 @@ def test_differences_have_the_unit_that_suits_them():
     frames = frame([9e6, 9.1e6, 9.2e6]), frame([8e6, 8.2e6, 8.1e6])
     measure = "goodput_bits_per_second"
     a, b = (one.rename({"x_s": measure}) for one in frames)
-    row = _columns(contrast(a, b, measure, is_paired=True)) | {"holm_p_value": None}
+    row = _columns(contrast(a, b, measure, is_paired=True)) | {
+        "holm_p_value": None,
+        "verdict": None,
+    }
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": measure, **row}])
     _, (cells,) = readable_differences(differences)
     assert cells[1:4] == ["goodput / Mbit/s", "9.1", "8.1"]
@@ -225,3 +292,17 @@ def test_keys_that_differ_are_named_once_with_both_values(tmp_path):
         "settings that differ, A -> B:",
         "  flows.thin.tcp.linear_timeouts: true -> false",
     ]
+
+
+def test_narrow_comparison_keeps_its_verdicts(tmp_path, monkeypatch):
+    run(plan((1,), ("TCP", "LT"), 8), tmp_path / "a")
+    command = ("compare", "a", "--by", "variant")
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, error = fairwind(*command, cwd=tmp_path)
+    assert code == 0, error
+    assert max(map(len, out.splitlines())) <= 80
+    assert "less" in out
+    assert "columns left out to fit the width: p, p (Holm)" in error
+    _, wide, error = fairwind(*command, "--wide", cwd=tmp_path)
+    assert "p (Holm)" in wide
+    assert "left out" not in error

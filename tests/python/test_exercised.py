@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 
 from fairwind.cli.settings import meant_for
 from fairwind.results.limits import limited_senders, limits_in_words
+from fairwind.scenario.plan import Axis, Cell, Plan
 
 EXERCISED = {
     "open_s": 100.0,
@@ -32,7 +35,7 @@ def results(
         for flow, row in enumerate(rows)
     ]
     experiment = {"flows": [{"name": "one", "workload": {"kind": kind, "volume": volume}}]}
-    plan = SimpleNamespace(cells=[SimpleNamespace(index=0, experiment=experiment)])
+    plan = Plan("one", "", (), (), (Cell(0, {}, experiment),), (), {})
     senders = pl.DataFrame(lines).with_columns(pl.col("cell").cast(pl.UInt32))
     flows = senders.select("cell", "replicate", "flow", setup_time_s=pl.lit(setup_s, pl.Float64))
     return SimpleNamespace(senders=senders, flows=flows, manifest=SimpleNamespace(plan=plan))
@@ -82,6 +85,52 @@ def test_the_warning_counts_the_flows_of_a_group():
         "held data back for more than 10% of the time. What these flows did says little about "
         "their congestion control."
     ]
+
+
+def grid(**labels: tuple[str, ...]) -> Plan:
+    axes = tuple(Axis(name, name, values) for name, values in labels.items())
+    every = enumerate(product(*labels.values()))
+    cells = tuple(Cell(n, dict(zip(labels, values, strict=True)), {}) for n, values in every)
+    return Plan("grid", "", (), axes, cells, (), {})
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([0, 1, 2, 3, 4, 5], ""),
+        ([], ""),
+        ([1, 4], "count 2"),
+        ([0, 1, 2], "control reno"),
+        ([0, 2, 3, 5], "count 1 or 8"),
+        ([5], "control bbr, count 8"),
+        ([0, 5], "control reno, count 1; control bbr, count 8"),
+        (
+            [0, 1, 2, 3, 4],
+            "control reno, count 1; control reno, count 2; control reno, count 8; "
+            "control bbr, count 1; and 1 more",
+        ),
+    ],
+)
+def test_cells_are_named_by_the_values_that_they_share(cells, words):
+    plan = grid(control=("reno", "bbr"), count=("1", "2", "8"), rtt=("1 ms",))
+    assert plan.cells_in_words(cells) == words
+
+
+def test_many_values_of_an_axis_are_counted():
+    plan = grid(count=tuple("123456"))
+    assert plan.cells_in_words([0, 1, 2, 3, 4]) == "count 1, 2, 3 and 2 more values"
+
+
+def test_warning_names_the_cells_that_it_is_about():
+    run = results({"window_limited_s": 60.0}, {}, {"cell": 1})
+    experiment = run.manifest.plan.cells[0].experiment
+    plan = grid(control=("reno", "bbr"))
+    plan = replace(plan, cells=tuple(replace(one, experiment=experiment) for one in plan.cells))
+    run.manifest.plan = plan
+    (text,) = limits_in_words(run)
+    assert text.startswith(
+        "Congestion control was not exercised with control reno: in 1 of 2 flows of group one "
+    )
 
 
 def test_runs_that_do_not_tell_are_not_warned_of():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.analysis.summary import dispensable_headers, readable_rows
-from fairwind.cli.output import UNLIMITED
+from fairwind.cli.output import UNLIMITED, OutputFormat, print_rows
 from fairwind.cli.tables import aligned, divided, fitted, line_width
 from fairwind.compare import compare
 from fairwind.quantities import cell_text, percent_interval
@@ -210,6 +210,15 @@ def test_json_and_csv_stay_in_base_units(results, tmp_path, monkeypatch):
     assert "Mbit/s" not in out
 
 
+def test_empty_and_zero_columns_are_left_out_first(monkeypatch, capsys):
+    columns = [f"column_{n}" for n in range(9)]
+    rows = [[1, None, 3, 0, 5, 6, 7, 8, 9], [1, None, 3, None, 5, 6, 7, 8, 0]]
+    monkeypatch.setenv("COLUMNS", "60")
+    print_rows(columns, rows, OutputFormat.TABLE)
+    error = capsys.readouterr().err
+    assert "width: column_1, column_3, column_8" in error
+
+
 def test_unlimited_tables_are_not_wrapped():
     assert len(aligned(("a",), [("word " * 100,)], UNLIMITED).splitlines()) == 2
 
@@ -227,3 +236,36 @@ def test_a_comparison_leaves_out_measures_that_a_group_cannot_have(results):
     differences = compare(results, results)
     rows = differences.filter(pl.col("measure") == "response_time_p99_s")
     assert rows["name"].to_list() == ["web"]
+
+
+UPLOADS = """
+name = "uploads"
+duration = "2 s"
+
+[path]
+rate = "10 Mbit/s"
+rtt = "20 ms"
+
+[[flows]]
+name = "upload"
+workload = { kind = "greedy", volume = "50 kB" }
+
+[sweep]
+"flows.upload.workload.volume" = ["50 kB", "100 kB"]
+"""
+
+
+def test_transfers_begin_with_their_time_and_have_no_goodput(tmp_path):
+    uploads = Scenario("uploads", UPLOADS).run(out=tmp_path / "uploads")
+    times, groups, *_ = shown_tables(uploads)
+    assert times.headers[1:] == ["group", "completion time / ms"]
+    assert not [header for header in groups.headers if header.startswith("goodput")]
+    _, groups, *_ = shown_tables(uploads, is_wide=True)
+    assert [header for header in groups.headers if header.startswith("goodput")]
+
+
+def test_unfinished_transfers_are_counted(tmp_path):
+    text = UPLOADS.replace('"100 kB"]', '"100 MB"]')
+    times, *_ = shown_tables(Scenario("uploads", text).run(out=tmp_path / "uploads"))
+    assert times.headers[-2:] == ["ended / transfers", "unfinished / transfers"]
+    assert [row[-1] for row in times.rows] == ["0", "1"]

@@ -6,5 +6,5 @@ in the compiled core. Nothing is printed here.
 
 Map: `settings` options and their parsing, `source` the inputs, `core` the door to the compiled
 part, `execute` the loop, `folder` the tables and where they end, `caveats` warnings, `summary` the
-main numbers.
+main numbers, `findings` what they show first, in lines.
 """

@@ -242,12 +242,23 @@ LIMITS = {
 """Columns of the parts of a connection's time in which something limited its sender."""
 
 
-def _limit() -> pl.Expr:
+def limiting() -> pl.Expr:
     """Name what limited a sender for most of the time; unknown where its limits are."""
-    parts = {of: pl.sum_horizontal(*names, ignore_nulls=False) for of, names in LIMITS.items()}
-    most = pl.max_horizontal(*parts.values())
-    name = pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in parts.items())
-    return pl.format("{} {} %", name, (100 * most).round(0).cast(pl.Int64))
+    most = _largest_part()
+    return pl.coalesce(pl.when(part == most).then(pl.lit(of)) for of, part in _parts().items())
+
+
+def _limit() -> pl.Expr:
+    """Name what limited a sender for most of the time, with that part of the time."""
+    return pl.format("{} {} %", limiting(), (100 * _largest_part()).round(0).cast(pl.Int64))
+
+
+def _largest_part() -> pl.Expr:
+    return pl.max_horizontal(*_parts().values())
+
+
+def _parts() -> dict[str, pl.Expr]:
+    return {of: pl.sum_horizontal(*names, ignore_nulls=False) for of, names in LIMITS.items()}
 
 
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:

@@ -8,7 +8,6 @@ import polars as pl
 
 from fairwind.answers.competition import losses_in_words, queues_in_words
 from fairwind.answers.effects import (
-    MARGIN,
     check_margin,
     context_of,
     effects_of,
@@ -31,7 +30,7 @@ from fairwind.results.answer import Answer, AxisEffect, Effect, Share
 from fairwind.results.shares import shares_of
 from fairwind.scenario.plan import LEADING_COLUMNS, Axis, short_names
 from fairwind.statistics import EffectVerdict, look_alpha
-from fairwind.statistics.decisions import ALPHA
+from fairwind.statistics.decisions import ALPHA, MARGIN
 
 PAIRED = "runs of the same seed are compared in pairs"
 INDEPENDENT = "runs in real time are compared as independent samples (Welch)"
@@ -45,14 +44,21 @@ SMALL = ("flows", "groups")
 BATCH_ROWS = 1_000_000
 """Rows of a table that are compared at once."""
 
-METHOD = (
-    "{pairing}; each effect is one t test against the axis's reference, of log(value / "
-    "reference) where all values are above zero, else of the difference. Verdicts are corrected "
-    "for {effects} (Holm 1979){looks}: no difference if the interval lies within {margin:g} % of "
-    "zero, else less or more if it excludes zero, else undecided. Each interval has the level of "
-    "its own verdict; they do not all hold at once."
+RULE = (
+    "Verdicts are corrected for {effects} (Holm 1979){looks}: no difference if the interval lies "
+    "within {margin:g} % of zero, else less or more if it excludes zero, else undecided."
 )
 
+METHOD = (
+    "{pairing}; each effect is one t test against the axis's reference, of log(value / "
+    "reference) where all values are above zero, else of the difference. {rule} Each interval has "
+    "the level of its own verdict; they do not all hold at once."
+)
+
+MEDIANS_METHOD = "Medians (p50) are described, not judged."
+
+
+SHARES_RULE = "Shares are judged against equal shares of all flows; margin {margin:g} % of these."
 
 SHARES_METHOD = (
     "Shares are those of greedy groups in their goodput behind one bottleneck, means over the "
@@ -97,7 +103,9 @@ def answer_of(
     shares = shares_of(results, contexts, margin, alpha)
     if not (found or shares):
         return None
-    methods = [_method(results, len(found), looks, margin)] if found else []
+    rule = _rule(len(found), looks, margin)
+    methods = [_method(results, rule)] if found else []
+    methods += _medians_method(found)
     methods += [_shares_method(shares, margin)] if shares else []
     paragraphs = (
         *words,
@@ -106,8 +114,10 @@ def answer_of(
         *queues_in_words(results, (share.link for share in shares), contexts),
         *losses_in_words(results, _sharers(shares), contexts),
     )
+    rules = [rule, *_medians_method(found)] if found else []
+    rules += [SHARES_RULE.format(margin=100 * margin)] if shares else []
     where = runs_in_words(results.manifest.plan)
-    return Answer(answers, " ".join(methods), paragraphs, shares, where)
+    return Answer(answers, " ".join(methods), paragraphs, shares, where, " ".join(rules))
 
 
 def _axes_in_words(
@@ -162,15 +172,23 @@ def looks_of(results: Results) -> list[int] | None:
     return [*(one for one in recorded if one < seeds), seeds]
 
 
-def _method(results: Results, effects: int, looks: Sequence[int] | None, margin: float) -> str:
+def _method(results: Results, rule: str) -> str:
     pairing = INDEPENDENT if results.manifest.is_real_time else PAIRED
+    return METHOD.format(pairing=pairing, rule=rule)
+
+
+def _rule(effects: int, looks: Sequence[int] | None, margin: float) -> str:
     spent = ""
     if looks is not None:
         spent = (
             f" and {len(looks)} look{'' if len(looks) == 1 else 's'} at growing numbers of seeds"
         )
     counted = f"{effects} effect{'' if effects == 1 else 's'}"
-    return METHOD.format(pairing=pairing, effects=counted, looks=spent, margin=100 * margin)
+    return RULE.format(effects=counted, looks=spent, margin=100 * margin)
+
+
+def _medians_method(found: Sequence[tuple[Axis, Effect]]) -> list[str]:
+    return [MEDIANS_METHOD] if any(effect.median is not None for _, effect in found) else []
 
 
 def _shares_method(shares: Sequence[Share], margin: float) -> str:

@@ -26,13 +26,14 @@ import numpy as np
 
 from fairwind.answers.reasons import reason_without_effect
 from fairwind.answers.words import sentence
-from fairwind.compare import Comparison, Contrast, Labelled
+from fairwind.compare import Comparison, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import counted, percent, percent_interval
 from fairwind.results import Results, rows_of
 from fairwind.results.summary import SUBJECTS, title_of
 from fairwind.scenario.plan import Plan
 from fairwind.statistics import holm
+from fairwind.statistics.contrasts import Contrast
 from fairwind.statistics.decisions import ALPHA, has_spread, look_alpha, p_value
 
 GRAMMAR = "write GROUP.MEASURE > PERCENT or <, as 'thin.delivery_latency_p99 > +10%'"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fairwind.compare import Comparison, Contrast, Pair, contrast, referred
-from fairwind.errors import FairwindError
+from fairwind.compare import Comparison, Pair, contrast, referred
+from fairwind.compare import check_margin as check_margin
 from fairwind.results import Results
-from fairwind.results.answer import Effect
-from fairwind.results.main_measures import main_measures
-from fairwind.results.summary import GROUPS, TRANSFERS, scaled_units, title_of
+from fairwind.results.answer import Effect, MedianEffect
+from fairwind.results.main_measures import MEDIANS, main_measures
+from fairwind.results.summary import GROUPS, TRANSFERS, is_known, scaled_units, title_of
 from fairwind.scenario.plan import Axis, short_names
 from fairwind.statistics import (
     Decision,
@@ -26,9 +26,7 @@ from fairwind.statistics import (
     samples_in_looks,
     samples_to_decide,
 )
-
-MARGIN = 0.05
-"""The largest relative difference that counts as none, unless said otherwise."""
+from fairwind.statistics.contrasts import Contrast
 
 
 def varied_axes(results: Results, reference: str | None = None) -> list[Axis]:
@@ -48,21 +46,6 @@ def context_of(
     """Write the values of all axes but one."""
     names = short_names(axes)
     return ", ".join(f"{names[one.name]} {settings[one.name]}" for one in axes if one != without)
-
-
-def check_margin(margin: float) -> None:
-    """Refuse a margin that is none.
-
-    Raises
-    ------
-    FairwindError
-        If it is not between 0 and 1.
-    """
-    if not 0 < margin < 1:
-        raise FairwindError(
-            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
-            "5 % is the usual one",
-        )
 
 
 @dataclass(frozen=True)
@@ -182,7 +165,7 @@ def effects_of(
         for mean in (found.values.mean_a, found.values.mean_b)
     )
     last = zip(places, contrasts[-1], margins[-1], decisions, strict=True)
-    return [
+    effects = [
         (
             axis,
             _effect(
@@ -196,6 +179,44 @@ def effects_of(
         for place, found, bounds, decision in last
         if (axis := place.comparison.axis) is not None
     ]
+    medians = _medians(places, sizes[-1])
+    return [
+        (axis, replace(effect, median=median))
+        for (axis, effect), median in zip(effects, medians, strict=True)
+    ]
+
+
+def _medians(places: Sequence[Place], seeds: int) -> list[MedianEffect | None]:
+    """Describe the median of each place where a tail is judged; these are no further tests."""
+    found: list[tuple[str, Contrast] | None] = []
+    for place in places:
+        measure = MEDIANS.get(place.measure, "")
+        sides = (place.pair.a, place.pair.b)
+        known = all(is_known(side, measure) for side in sides)
+        median = replace(place, measure=measure)
+        found.append((measure, median.contrast(seeds)) if known else None)
+    units = scaled_units(
+        (measure, mean)
+        for measure, one in filter(None, found)
+        for mean in (one.values.mean_a, one.values.mean_b)
+    )
+    return [None if one is None else _median(*one, units[one[0]]) for one in found]
+
+
+def _median(measure: str, found: Contrast, shown_in: tuple[str, float]) -> MedianEffect:
+    unit, scale = shown_in
+    values, test = found.values, found.test
+    low, high = (test.low, test.high) if test.has_spread else (math.nan, math.nan)
+    return MedianEffect(
+        measure=measure,
+        unit=unit,
+        mean_reference=values.mean_a,
+        mean=values.mean_b,
+        relative=_known(found.relative(test.estimate)),
+        low=_known(found.relative(low)),
+        high=_known(found.relative(high)),
+        scale=scale,
+    )
 
 
 def _more_seeds(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from fairwind.compare import differing
+from fairwind.folder.differing import differing
 from fairwind.preview.traps import OF_THIN_STREAMS, thin_below
 from fairwind.results import Results
 from fairwind.results.tidy import ANSWERS

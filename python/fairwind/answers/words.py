@@ -55,16 +55,16 @@ def unchanged_value_in_words(axis: str, reference: str, value: str, reason: str 
 
 
 def _of_one_measure(effects: Sequence[Effect]) -> str:
-    """Say what happens to one measure of one group, in all contexts."""
+    """Say what happens to one measure of one group, in all contexts, and to its median."""
+    return "; ".join(filter(None, (_judged_in_words(effects), _medians_in_words(effects))))
+
+
+def _judged_in_words(effects: Sequence[Effect]) -> str:
     subject = f"{effects[0].name} {short_title(effects[0])}"
     if len(effects) == 1:
         return f"{subject} {effect_in_words(effects[0])}"
     if len(effects) <= MOST_CONTEXTS:
-        where: dict[str, list[str]] = {}
-        for one in effects:
-            where.setdefault(effect_in_words(one), []).append(one.context)
-        parts = [f"{words} at {' and '.join(those)}" for words, those in where.items()]
-        return f"{subject} {', '.join(parts)}"
+        return f"{subject} {_by_context((effect_in_words(one), one.context) for one in effects)}"
     by_verdict: dict[EffectVerdict, list[Effect]] = {}
     for effect in effects:
         by_verdict.setdefault(effect.verdict, []).append(effect)
@@ -75,6 +75,32 @@ def _of_one_measure(effects: Sequence[Effect]) -> str:
     return f"{subject} {', '.join(counts)}"
 
 
+def _medians_in_words(effects: Sequence[Effect]) -> str:
+    """Describe the medians beside the tails that are judged; empty where there are none."""
+    medians = [(one.median, one.context) for one in effects if one.median is not None]
+    if not medians:
+        return ""
+    if len(medians) == 1:
+        return f"p50 {medians[0][0]}"
+    if len(medians) <= MOST_CONTEXTS:
+        return f"p50 {_by_context((str(one), where) for one, where in medians)}"
+    known = sorted(one.relative for one, _ in medians if one.relative is not None)
+    return f"p50 {_range_in_words(known)} %" if known else ""
+
+
+def _by_context(words_and_contexts: Iterable[tuple[str, str]]) -> str:
+    """Join words with their contexts; those with the same words share them."""
+    where: dict[str, list[str]] = {}
+    for words, context in words_and_contexts:
+        where.setdefault(words, []).append(context)
+    return ", ".join(f"{words} at {' and '.join(those)}" for words, those in where.items())
+
+
+def _range_in_words(ratios: Sequence[float]) -> str:
+    """Write the ends of sorted ratios in per cent, once where they are the same."""
+    return " to ".join(dict.fromkeys(percent(one) for one in (ratios[0], ratios[-1])))
+
+
 def _share(some: int, every: int) -> str:
     return f"all {every} settings of the other axes" if some == every else f"{some} of {every}"
 
@@ -83,8 +109,7 @@ def _counted_verdict(verdict: EffectVerdict, effects: Sequence[Effect]) -> str:
     known = sorted(effect.relative for effect in effects if effect.relative is not None)
     if verdict not in DIFFERENT or not known:
         return verdict.value
-    ends = " to ".join(dict.fromkeys(percent(one) for one in (known[0], known[-1])))
-    return f"{verdict.value} ({ends} %)"
+    return f"{verdict.value} ({_range_in_words(known)} %)"
 
 
 def effect_in_words(effect: Effect) -> str:

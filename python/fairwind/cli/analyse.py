@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from fairwind.cli.output import (
     Format,
     OutputFormat,
     Wide,
+    aligned,
     log,
     log_left_out,
     print_fitted,
@@ -326,20 +327,26 @@ def _span(text: str | None, option: str) -> int | None:
 
 def _print(results: Results, shown: Shown) -> None:
     from fairwind.analysis import summary
+    from fairwind.analysis.findings import findings
 
     connections = ROWS_SHOWN if shown.limit is None else shown.limit
     if shown.output is OutputFormat.JSON:
         names = results.table_names if ALL_TABLES in shown.tables else _known(results, shown.tables)
         document = summary.json_document(results, connections, shown.sort, names)
-        print_json(document | {"slowest": summary.slowest_rows(results, shown.slowest)})
+        waits = summary.slowest_rows(results, shown.slowest)
+        short = [asdict(one) for one in findings(results)]
+        print_json(document | {"slowest": waits, "findings": short})
     elif shown.tables:
         for name in _known(results, shown.tables):
             _print_table(results, name, shown)
+        if "intervals" in shown.tables and shown.output is OutputFormat.TABLE:
+            log(f"note: {_other_windows(results)}")
     elif shown.output is OutputFormat.CSV:
         print_frame(summary.summary_frame(results, connections, shown.sort), shown.output)
     else:
         tables = summary.readable_summary(results, connections, shown.sort)
         _print_tables([*tables, summary.readable_slowest(results, shown.slowest)], shown)
+        _print_findings(results)
 
 
 def _print_tables(tables: Sequence[tuple[list[str], list[list[object]]]], shown: Shown) -> None:
@@ -358,6 +365,24 @@ def _print_tables(tables: Sequence[tuple[list[str], list[list[object]]]], shown:
                 left_out += print_fitted(columns, cells, spare, is_wide=shown.is_wide)
                 number += 1
     log_left_out(left_out)
+
+
+def _other_windows(results: Results) -> str:
+    """Say where the measures are that the table of intervals does not have."""
+    also = ""
+    if results.has_table("queueing"):
+        also = "--table losses (of payload) and --table queueing (delays) have the same windows; "
+    return f"{also}round trips, ACK latencies, causes and limits need a part: --from 15s --to 20s"
+
+
+def _print_findings(results: Results) -> None:
+    """Print what the capture shows first, last, so that it is seen."""
+    from fairwind.analysis.findings import findings
+
+    found = findings(results)
+    if found:
+        rows = [(one.topic, one.text) for one in found]
+        sys.stdout.write(f"\n{aligned(('in short', ''), rows)}")
 
 
 def _known(results: Results, names: Sequence[str]) -> list[str]:

@@ -127,7 +127,8 @@ def print_answer(
         if not axis.is_without_effect:
             sys.stdout.write("\n")
             left_out += _print_effects(axis, is_wide=is_wide)
-    sys.stdout.write(f"\n{wrapped(answer.method)}")
+    rule = answer.method if is_wide else f"{answer.rule} --wide prints how they are tested."
+    sys.stdout.write(f"\n{wrapped(rule)}")
     log_left_out(left_out)
 
 

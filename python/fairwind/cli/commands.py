@@ -395,21 +395,30 @@ def compare(
             "measures.",
         ),
     ] = None,
+    margin: MarginOfRun = None,
     conditions: Conditions = None,
     fail_if_equal: FailIfEqual = False,
     junit: JUnit = None,
     output: Format = OutputFormat.TABLE,
+    wide: Wide = False,
 ) -> None:
-    """Compare two runs, or the values of an axis of one, with 95 % intervals.
+    """Compare two runs, or the values of an axis of one, with 95 % intervals and verdicts.
 
     Runs of different engines can be compared. With --fail-if, the exit code is 3 if a condition is
     surely met, and 4 if more seeds are needed to know.
     """
     from fairwind.cli import comparisons
+    from fairwind.cli.answers import margin_in
 
-    sides = comparisons.sides_of(first, second, by, reference)
+    sides = comparisons.sides_of(first, second, by, reference, margin_in(margin))
     comparisons.run_comparison(
-        sides, measures, conditions or (), junit, output, must_differ=fail_if_equal
+        sides,
+        measures,
+        conditions or (),
+        junit,
+        output,
+        must_differ=fail_if_equal,
+        is_wide=wide,
     )
 
 

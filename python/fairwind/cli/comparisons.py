@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,15 +21,32 @@ from fairwind.answers.conditions import (
 )
 from fairwind.answers.junit import JUnitCase, document_of_cases, junit_document
 from fairwind.cli.differences import readable_differences
-from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame
-from fairwind.compare import Comparison, frame_of
+from fairwind.cli.output import (
+    ExitCode,
+    OutputFormat,
+    line_width,
+    log,
+    log_left_out,
+    print_fitted,
+    print_frame,
+)
+from fairwind.compare import Comparison
 from fairwind.errors import FairwindError
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.quantities import counted
 from fairwind.results import Results, open_results
 
+DISPENSABLE = ("p", "p (Holm)", "A", "95 % interval", "B")
+"""Columns that are left out where the table is too wide, the first one first; verdicts stay."""
 
-def sides_of(first: Path, second: Path | None, by: str | None, reference: str | None) -> Comparison:
+
+def sides_of(
+    first: Path,
+    second: Path | None,
+    by: str | None,
+    reference: str | None,
+    margin: float | None,
+) -> Comparison:
     """Open what is to be compared.
 
     Parameters
@@ -39,6 +55,8 @@ def sides_of(first: Path, second: Path | None, by: str | None, reference: str | 
         Axis whose values are compared, where there is no second run.
     reference : str, optional
         The value of that axis that others are compared with.
+    margin : float, optional
+        The largest relative difference that counts as none; the runs' if not given.
     """
     if (second is None) == (by is None):
         raise FairwindError(
@@ -46,7 +64,7 @@ def sides_of(first: Path, second: Path | None, by: str | None, reference: str | 
             "fairwind compare DIR_A DIR_B, or fairwind compare DIR --by AXIS",
         )
     other = None if second is None else open_results(second)
-    return Comparison(open_results(first), other, by, reference)
+    return Comparison(open_results(first), other, by, reference, margin)
 
 
 def run_comparison(
@@ -57,6 +75,7 @@ def run_comparison(
     output: OutputFormat,
     *,
     must_differ: bool = False,
+    is_wide: bool = False,
 ) -> None:
     """Print a comparison; exit with a code of its own if a condition fails or is undecided."""
     wanted = conditions_in(conditions, junit, must_differ=must_differ)
@@ -69,9 +88,12 @@ def run_comparison(
         rows = rows or list(fitting.values())
     for line in sides.head():
         log(line)
-    differences = frame_of(rows)
+    differences = sides.frame(rows)
     if output is OutputFormat.TABLE:
-        sys.stdout.write(aligned(*readable_differences(differences)))
+        # In a pipe nothing is left out.
+        is_wide = is_wide or line_width() is None
+        left_out = print_fitted(*readable_differences(differences), DISPENSABLE, is_wide=is_wide)
+        log_left_out(left_out)
     else:
         print_frame(differences, output)
     exit_by(judged, sides.name, junit, must_differ=must_differ)

@@ -23,7 +23,7 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     """
     place = differences.columns.index("table")
     axes = differences.columns[:place]
-    headers = [*axes, "of", "measure", "A", "B", _change_header(differences), *UNCERTAINTY]
+    headers = [*axes, "of", "measure", "A", "B", _change_header(differences), VERDICT, *UNCERTAINTY]
     units = scaled_units(
         (row["measure"], row[mean])
         for row in differences.iter_rows(named=True)
@@ -37,6 +37,7 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
             _scaled(row["mean_a"], scale),
             _scaled(row["mean_b"], scale),
             _change(row, unit, scale),
+            row["verdict"],
             _interval(row, unit, scale),
             _p_value(row["p_value"]),
             _p_value(row["holm_p_value"]),
@@ -47,17 +48,18 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     return _without_empty_uncertainty(headers, rows)
 
 
+VERDICT = "verdict"
 UNCERTAINTY = ("95 % interval", "p", "p (Holm)")
 
 
 def _without_empty_uncertainty(
     headers: list[str], rows: list[list[object]]
 ) -> tuple[list[str], list[list[object]]]:
-    """Leave out columns of intervals and p values that are empty, as with a single run per side."""
+    """Leave out verdicts, intervals and p values where all are empty, as with single runs."""
     kept = [
         place
         for place, header in enumerate(headers)
-        if header not in UNCERTAINTY or any(row[place] is not None for row in rows)
+        if header not in (VERDICT, *UNCERTAINTY) or any(row[place] is not None for row in rows)
     ]
     return [headers[place] for place in kept], [[row[place] for place in kept] for row in rows]
 

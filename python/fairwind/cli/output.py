@@ -75,9 +75,20 @@ def print_rows(
             sys.stdout.write(frame.write_csv())
         case OutputFormat.TABLE:
             # Few columns are wrapped; in a pipe, nothing of what was asked for is left out.
-            dispensable = columns[::-1] if len(columns) > MOST_WRAPPED else ()
+            dispensable = _by_content(columns, rows) if len(columns) > MOST_WRAPPED else ()
             is_wide = is_wide or line_width() is None
             log_left_out(print_fitted(columns, rows, dispensable, is_wide=is_wide))
+
+
+def _by_content(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Order columns by what is missed least: empty ones, those of zeros, then from the last on."""
+
+    def content(place: int) -> int:
+        cells = {row[place] for row in rows}
+        return 0 if cells <= {None} else 1 if cells <= {None, 0} else 2
+
+    places = sorted(range(len(columns) - 1, -1, -1), key=content)
+    return [columns[place] for place in places]
 
 
 def print_fitted(

@@ -81,10 +81,15 @@ def _table(axis: AxisEffect) -> EffectTable:
         (f"{percent(1 / reach - 1)} to {percent(reach - 1)} %", "number interval"),
         (f"with {axis.reference}", "number"),
         ("mean", "number"),
+        ("median", "number"),
         ("more seeds", "number"),
     ]
-    if not any(effect.context for effect in effects):
-        place = headers.index(("other axes", ""))
+    empty = [
+        ("other axes", "") if not any(effect.context for effect in effects) else None,
+        ("median", "number") if all(effect.median is None for effect in effects) else None,
+    ]
+    for header in filter(None, empty):
+        place = headers.index(header)
         del headers[place]
         rows = [(*row[:place], *row[place + 1 :]) for row in rows]
     return EffectTable(axis.axis, axis.reference, tuple(headers), tuple(rows))
@@ -107,6 +112,8 @@ def _cells(effect: Effect, reach: float) -> Iterator[EffectCell]:
     yield EffectCell(interval_picture(effect, reach), "interval", order)
     for mean in effect.shown_means:
         yield EffectCell(cell_text(mean), "number")
+    median = effect.median
+    yield EffectCell("-" if median is None else str(median), "number")
     yield EffectCell("-" if effect.seeds_needed is None else str(effect.seeds_needed), "number")
 
 

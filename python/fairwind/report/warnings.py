@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -60,12 +60,14 @@ def _control_complaints(results: Results) -> list[str]:
         .agg(
             pl.col("connections").sum(),
             pl.struct("cell", "replicate").n_unique().alias("runs"),
+            pl.col("cell").unique(),
             pl.when(pl.col("times").is_not_null().all()).then(pl.col("times").sum()),
         )
         .iter_rows(named=True)
     )
     return [
-        f"Congestion control {row['congestion']} of group {row['group']}: {row['complaint']}"
+        f"Congestion control {row['congestion']} of group {row['group']}"
+        f"{_place(results, row['cell'])}: {row['complaint']}"
         + (f" ({row['times']} times)" if row["times"] is not None else "")
         + f"; in {row['connections']} connections of {row['runs']} runs. The results say little "
         "about the intended algorithm."
@@ -79,12 +81,21 @@ def _empty_windows(results: Results) -> list[str]:
     if senders is None or "cwnd_packets" not in senders.columns:  # of an earlier version
         return []
     empty = senders.filter((pl.col("busy_s") > 0) & (pl.col("cwnd_packets") == 0))
+    found = empty.group_by("group", maintain_order=True).agg(
+        pl.len().alias("flows"), pl.col("cell").unique()
+    )
     return [
         f"The congestion window of {row['flows']} flow{'s' if row['flows'] > 1 else ''} of group "
-        f"{row['group']} was 0 at the end. Only a congestion control can set this; the flow sends "
-        "nothing but probes."
-        for row in empty.group_by("group", maintain_order=True).len("flows").iter_rows(named=True)
+        f"{row['group']}{_place(results, row['cell'])} was 0 at the end. Only a congestion control "
+        "can set this; the flow sends nothing but probes."
+        for row in found.iter_rows(named=True)
     ]
+
+
+def _place(results: Results, cells: Sequence[int]) -> str:
+    """Write where something holds: `` (change Reno)``; empty for all cells."""
+    where = results.manifest.plan.cells_in_words(cells)
+    return f" ({where})" if where else ""
 
 
 def _late(results: Results) -> Iterator[str]:
@@ -180,8 +191,11 @@ def _never_established(results: Results) -> Iterator[str]:
     flows = results.flows
     if "established" not in flows.columns:
         return
-    if never := flows.filter(~pl.col("established").cast(pl.Boolean)).height:
+    never = flows.filter(~pl.col("established").cast(pl.Boolean))
+    if never.height:
+        cells = never["cell"].unique().to_list()
+        every = flows.filter(pl.col("cell").is_in(cells)).height
         yield (
-            f"{never} of {flows.height} flows never established a connection; they count with a "
-            "goodput of 0 and have no latency."
+            f"{never.height} of {every} flows{_place(results, cells)} never established a "
+            "connection; they count with a goodput of 0 and have no latency."
         )

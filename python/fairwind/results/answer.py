@@ -9,8 +9,53 @@ import math
 from dataclasses import dataclass
 
 from fairwind.html import block, line, table
-from fairwind.quantities import percent, percent_interval
+from fairwind.quantities import percent, percent_interval, significant
 from fairwind.statistics.decisions import EffectVerdict
+
+
+@dataclass(frozen=True)
+class MedianEffect:
+    """What a value of an axis does to a median, described without a verdict.
+
+    Attributes
+    ----------
+    measure : str
+        The column, such as ``delivery_latency_p50_s``.
+    unit : str
+        The unit that people read the median in; `scale` leads to it.
+    mean_reference, mean : float
+        Means over the seeds, in the unit that the measure's name ends in; NaN if unknown.
+    relative, low, high : float, optional
+        How much larger than with the reference, as a ratio less 1, and its own 95 % interval, not
+        corrected for anything; None if unknown.
+    scale : float
+        Factor from the measure's own unit to `unit`.
+    """
+
+    measure: str
+    unit: str
+    mean_reference: float
+    mean: float
+    relative: float | None
+    low: float | None
+    high: float | None
+    scale: float
+
+    @property
+    def shown_means(self) -> tuple[float | None, float | None]:
+        """Means of the reference and of this value, in `unit`; None if unknown."""
+        return _shown_means(self)
+
+    def __str__(self) -> str:
+        """Write both means and the change: ``122 to 26.1 ms (-79 %)``, ``21.3 ms in both``."""
+        first, second = (
+            "unknown" if one is None else significant(one, 3) for one in self.shown_means
+        )
+        if self.mean_reference == self.mean:
+            return f"{first} {self.unit} in both"
+        change = "" if self.relative is None else f" ({percent(self.relative)} %)"
+        means = first if first == second else f"{first} to {second}"
+        return f"{means} {self.unit}{change}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +94,8 @@ class Effect:
         Seeds behind the estimate.
     scale : float
         Factor from the measure's own unit to `unit`.
+    median : MedianEffect, optional
+        Of the same latency or time, where the measure is a percentile of its tail.
     """
 
     table: str
@@ -72,6 +119,7 @@ class Effect:
     seeds_needed: int | None
     seeds: int
     scale: float
+    median: MedianEffect | None = None
 
     @property
     def header(self) -> str:
@@ -81,11 +129,15 @@ class Effect:
     @property
     def shown_means(self) -> tuple[float | None, float | None]:
         """Means of the reference and of this value, in `unit`; None if unknown."""
-        first, second = (
-            value * self.scale if math.isfinite(value) else None
-            for value in (self.mean_reference, self.mean)
-        )
-        return first, second
+        return _shown_means(self)
+
+
+def _shown_means(effect: Effect | MedianEffect) -> tuple[float | None, float | None]:
+    first, second = (
+        value * effect.scale if math.isfinite(value) else None
+        for value in (effect.mean_reference, effect.mean)
+    )
+    return first, second
 
 
 VERDICTS = {
@@ -197,6 +249,8 @@ class Answer:
         Of greedy groups behind one bottleneck, by cell.
     holds_for : str
         Path, queue, time and seeds of the runs, in words.
+    rule : str
+        How verdicts are found, in a sentence or two; `method` has all of it.
     """
 
     axes: tuple[AxisEffect, ...]
@@ -204,6 +258,7 @@ class Answer:
     paragraphs: tuple[str, ...]
     shares: tuple[Share, ...] = ()
     holds_for: str = ""
+    rule: str = ""
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -223,7 +278,7 @@ class Answer:
     def _repr_html_(self) -> str:
         """Show the answer in words and numbers in a notebook."""
         headers = ["axis", "value", "other axes", "name", "measure"]
-        headers += ["reference", "mean", "effect", "interval", "p (Holm)", "verdict"]
+        headers += ["reference", "mean", "effect", "interval", "p (Holm)", "verdict", "median"]
         rows = [
             [f"{axis.axis}: {axis.reference} →", *_cells(effect)]
             for axis in self.axes
@@ -247,4 +302,5 @@ def _cells(effect: Effect) -> list[object]:
         percent_interval(effect.low, effect.high) or None,
         effect.holm_p_value,
         str(effect.verdict),
+        None if effect.median is None else str(effect.median),
     ]

@@ -28,14 +28,22 @@ def limits_in_words(results: Results) -> list[str]:
     limited = limited_senders(results)
     if limited.is_empty():
         return []
-    flows = results.senders.group_by("group").len("all") if results.senders is not None else limited
-    text = limited.group_by("group", "reason", maintain_order=True).len("flows")
-    return [
-        f"Congestion control was not exercised: in {row['flows']} of {row['all']} flows of group "
-        f"{row['group']} {REASONS[row['reason']].format(share=HELD_RATIO)}. What these flows did "
-        "says little about their congestion control."
-        for row in text.join(flows, on="group", maintain_order="left").iter_rows(named=True)
-    ]
+    senders = results.senders
+    assert senders is not None, "where limited senders come from"
+    found = limited.group_by("group", "reason", maintain_order=True).agg(
+        pl.len().alias("flows"), pl.col("cell").unique()
+    )
+    sentences = []
+    for row in found.iter_rows(named=True):
+        of_cells = senders.filter(pl.col("cell").is_in(row["cell"]), group=row["group"])
+        where = results.manifest.plan.cells_in_words(row["cell"])
+        sentences.append(
+            f"Congestion control was not exercised{f' with {where}' if where else ''}: in "
+            f"{row['flows']} of {of_cells.height} flows of group {row['group']} "
+            f"{REASONS[row['reason']].format(share=HELD_RATIO)}. What these flows did says little "
+            "about their congestion control."
+        )
+    return sentences
 
 
 def limited_senders(results: Results) -> pl.DataFrame:

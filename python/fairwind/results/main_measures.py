@@ -22,6 +22,14 @@ BULK = ("greedy", "on-off", "relay")
 CALLS = ("request-response", "web")
 """Kinds of workloads that wait for a response."""
 
+MEDIANS = {
+    "delivery_latency_p99_s": "delivery_latency_p50_s",
+    "ack_latency_p99_s": "ack_latency_p50_s",
+    "response_time_p99_s": "response_time_p50_s",
+    "completion_time_p90_s": "completion_time_p50_s",
+}
+"""The median that describes what a main measure judges by its tail."""
+
 MainMeasure = tuple[str, str, str]
 """Table, group and measure."""
 

@@ -117,6 +117,7 @@ class Results:
         by: str | None = None,
         measures: Sequence[str] | None = None,
         reference: str | None = None,
+        margin: float | None = None,
     ) -> pl.DataFrame:
         """Compare this run with another one, or the values of one of its axes.
 
@@ -133,6 +134,9 @@ class Results:
         reference : str, optional
             The value of that axis that the others are compared with; the scenario's, or else its
             first one, if not given.
+        margin : float, optional
+            The largest relative difference that the verdict calls none, above 0 and below 1; the
+            run's if not given, else 5 %.
 
         Returns
         -------
@@ -142,8 +146,10 @@ class Results:
             ``high`` (95 % interval), in the unit that the measure's name ends in;
             ``relative_ratio`` (B over A, less 1) with ``relative_low_ratio`` and
             ``relative_high_ratio``; ``p_value`` (two-sided, of no difference), ``holm_p_value``
-            (the same, corrected for the number of rows), ``method`` (``log ratio`` or
-            ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
+            (the same, corrected for the number of rows), ``verdict`` (``less``, ``more``, ``no
+            difference`` or ``undecided``, corrected for the number of rows, those without spread
+            included by a sign test; None where there is nothing to judge by), ``method`` (``log
+            ratio`` or ``difference``), ``pairs`` (0 if compared as independent), ``samples_a`` and
             ``samples_b``. Interval and p values are missing where all pairs differ by the same
             amount or ratio, and where one replicate has no spread. Along an axis A is the
             reference, B the one in the axis's own column, behind those of the other axes.
@@ -154,7 +160,7 @@ class Results:
             If the runs have no cell and group in common, or the axis or a measure is not there.
         """
         frame: pl.DataFrame = module_named("compare").compare(
-            self, other, by=by, measures=measures, reference=reference
+            self, other, by=by, measures=measures, reference=reference, margin=margin
         )
         return frame
 

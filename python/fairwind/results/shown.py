@@ -11,8 +11,16 @@ import polars as pl
 from fairwind.quantities import parse_bytes
 from fairwind.results.lateness import has_lateness, readable_lateness
 from fairwind.results.results import Results
-from fairwind.results.summary import FAIRNESS, GROUPS, Estimates, Subject, overview, readable
-from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS, workloads
+from fairwind.results.summary import (
+    FAIRNESS,
+    GROUPS,
+    TRANSFERS,
+    Estimates,
+    Subject,
+    overview,
+    readable,
+)
+from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS, is_of_a_volume, workloads
 
 RATE = ("goodput_bits_per_second",)
 LOSS = ("packet_loss_ratio", "retransmission_ratio")
@@ -24,6 +32,8 @@ BY_WORKLOAD: Mapping[str, tuple[str, ...]] = {
     # A greedy write waits in the sender's own buffer, so its delivery says nothing of the path.
     **dict.fromkeys(("greedy", "on-off"), (*RATE, *LOSS, *ACK)),
     **dict.fromkeys(("thin", "constant", "replay", "relay"), (*RATE, *LOSS, *DELIVERY)),
+    # Of a volume that was sent, goodput is a constant: the volume over the measured time.
+    "volume": (*LOSS, *ACK),
     # A request is small; what counts is when its response is complete.
     **dict.fromkeys(("request-response", "web"), RESPONSE),
     **dict.fromkeys(("transfers", "small answers"), ()),
@@ -99,7 +109,7 @@ def workload_kinds(results: Results) -> dict[str, str]:
     """Give the kind of workload of each group and of its answers; empty of captures."""
     kinds: dict[str, str] = {}
     for _, name, workload in workloads(results):
-        kinds[name] = workload["kind"]
+        kinds[name] = "volume" if is_of_a_volume(workload) else workload["kind"]
         if workload["kind"] in ANSWERED_KINDS:
             is_small = _is_small_answer(workload)
             kinds[f"{name}{ANSWERS}"] = "small answers" if is_small else "greedy"
@@ -125,9 +135,20 @@ def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) ->
         frame = frame.with_columns(
             pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
         ).filter(is_known.over("measure"), is_known.over(list(estimates.keys)))
+    elif subject == TRANSFERS:
+        frame = _without_idle_counts(frame)
     elif subject == FAIRNESS:
         frame = frame.filter(pl.col("among").is_in(_competitors(kinds)))
     return Estimates(frame, estimates.keys)
+
+
+def _without_idle_counts(transfers: pl.DataFrame) -> pl.DataFrame:
+    """Leave out how many transfers ended, unless some did not."""
+    counts = ("ended_transfers", "unfinished_transfers")
+    unfinished = transfers.filter(measure=counts[1])["mean"]
+    return (
+        transfers if (unfinished > 0).any() else transfers.filter(~pl.col("measure").is_in(counts))
+    )
 
 
 def _competitors(kinds: Mapping[str, str]) -> list[str]:

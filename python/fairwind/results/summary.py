@@ -178,7 +178,8 @@ QUEUES = Subject(
 )
 FAIRNESS = Subject("fairness", "among", ("jain_index",))
 
-SUBJECTS = (GROUPS, DELAYS, TRANSFERS, QUEUES, FAIRNESS)
+SUBJECTS = (TRANSFERS, GROUPS, DELAYS, QUEUES, FAIRNESS)
+"""In the order in which people read them: those who wait for a transfer ask for its time first."""
 
 HARDLY_ANY_PACKETS = 0.005
 """A queue with a smaller mean backlog, and without drops, had no influence."""

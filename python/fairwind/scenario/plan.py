@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -156,6 +157,41 @@ class Plan:
         """The axes of more than one value, in the order of the scenario."""
         return [axis for axis in self.axes if len(axis.labels) > 1]
 
+    def cells_in_words(self, cells: Collection[int]) -> str:
+        """Name some cells by the values of the axes: ``change Reno or BBR, count 1``.
+
+        Parameters
+        ----------
+        cells : collection of int
+            Indices.
+
+        Returns
+        -------
+        str
+            Empty for all cells, and without axes.
+        """
+        chosen = [cell.settings for cell in self.cells if cell.index in cells]
+        axes = self.varied_axes
+        if not axes or len(chosen) in (0, len(self.cells)):
+            return ""
+        names = short_names(axes)
+        values = {
+            axis.name: [one for one in axis.labels if any(it[axis.name] == one for it in chosen)]
+            for axis in axes
+        }
+        if math.prod(map(len, values.values())) == len(chosen):
+            return ", ".join(
+                f"{names[axis.name]} {_values_in_words(values[axis.name])}"
+                for axis in axes
+                if len(values[axis.name]) < len(axis.labels)
+            )
+        named = [
+            ", ".join(f"{names[axis.name]} {cell[axis.name]}" for axis in axes)
+            for cell in chosen[:MOST_NAMED]
+        ]
+        more = len(chosen) - len(named)
+        return "; ".join([*named, *([f"and {more} more"] if more else [])])
+
     @property
     def axis_columns(self) -> list[str]:
         """Columns of the axes in the tables, in the order of the scenario."""
@@ -183,6 +219,18 @@ class Plan:
         """Show in a notebook what would run."""
         summary = module_named("notebook.summary")
         return shown(lambda: summary.plan_html(self), self.name)
+
+
+MOST_NAMED = 4
+"""So many values of an axis, or cells, are named one by one; more are counted."""
+
+
+def _values_in_words(values: Sequence[str]) -> str:
+    """List values of an axis: ``a``, ``a or b``, ``a, b, c and 4 more values``."""
+    if len(values) > MOST_NAMED:
+        shown = values[: MOST_NAMED - 1]
+        return f"{', '.join(shown)} and {len(values) - len(shown)} more values"
+    return " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
 
 
 def short_names(axes: Sequence[Axis]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Statistics: pure functions on arrays, with the uncertainty always next to the estimate.
 
 They read no files and keep no state. NaN in samples are left out, and a `level` is a confidence
-level from 0 to 1. Map: `inference` estimates and tests, `decisions` verdicts on several effects,
-also while samples are added, `sharing` how flows share a path.
+level from 0 to 1. Map: `inference` estimates and tests, `contrasts` choose what is tested,
+`decisions` give verdicts on several effects, also while samples are added, and `sharing` knows how
+flows share a path.
 """
 
 from fairwind.statistics.decisions import Decision as Decision

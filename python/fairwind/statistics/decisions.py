@@ -47,6 +47,9 @@ from fairwind.statistics.inference import Difference, holm
 ALPHA = 0.05
 """Probability of a false decision, over all effects and looks."""
 
+MARGIN = 0.05
+"""The largest relative difference that counts as none, unless said otherwise."""
+
 POWER = 0.8
 """Probability with which the number of samples that is asked for decides."""
 

@@ -16,13 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fairwind.answers.conditions import Judgement, Outcome, judge
-from fairwind.compare import Comparison, Contrast
+from fairwind.compare import Comparison
 from fairwind.engine.core import named_files
 from fairwind.engine.engines import Engine
 from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.store import write_file
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.scenario.scenario import Scenario
+from fairwind.statistics.contrasts import Contrast
 from fairwind.statistics.inference import mean_interval
 from fairwind.tuning.evaluation import Evaluator, Setting
 from fairwind.tuning.keys import PATH_AXIS, written

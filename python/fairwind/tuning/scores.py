@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwind.compare import Contrast, contrast_of_samples
+from fairwind.statistics.contrasts import Contrast, contrast_of_samples
 from fairwind.statistics.inference import complete_pairs, t_quantile
 from fairwind.tuning.evaluation import Block, Evaluator, Measure, Setting
 from fairwind.tuning.limits import Limit, excess
