@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.comparisons import between_groups, differences
+from fairwind.results import Claim, Results
+from fairwind.studies.comparisons import between_groups, differences, pairing_in_words
 from fairwind.studies.effects import (
     ACK_LATENCIES,
     BENEFIT_RULE,
@@ -19,8 +19,9 @@ from fairwind.studies.effects import (
     IS_BENEFIT,
     IS_HARM,
     IS_WITHOUT_HARM,
-    MARGIN_RATIO,
+    LOSS_RULE,
     benefits,
+    loses_more,
     verdict_of,
     with_effects,
     without_harm,
@@ -49,6 +50,19 @@ IN_FULL = {
 """Names of variants in sentences; others have their label."""
 
 VARIANT_COLOURS = {REFERENCE: "#4d4d4d"}
+
+
+UNDECIDED = ~IS_WITHOUT_HARM & ~IS_HARM
+
+HARM_SIDES = {"no harm for": IS_WITHOUT_HARM, "harm for": IS_HARM, "undecided for": UNDECIDED}
+
+HARM_CASES = {HOLDS: IS_WITHOUT_HARM, HOLDS_NOT: IS_HARM, IS_OPEN: UNDECIDED}
+
+LOSS = "packet_loss_ratio"
+
+LOSS_SIDES = {"more for": IS_HARM, "not more for": IS_WITHOUT_HARM}
+
+LOSS_CASES = {"they lose more": IS_HARM, "they do not": IS_WITHOUT_HARM, IS_OPEN: UNDECIDED}
 
 
 def offered_bits_per_second(experiment: dict[str, Any]) -> float | None:
@@ -97,7 +111,7 @@ def unharmed(results: Results, label: str, measure: str, name: str, panels: Pane
         statement=f"{label}. Greedy streams lose no {name} to any variant of the thin streams.",
         rule=(
             f"{name.capitalize()} of the greedy streams. {compared_in_words(results)}. A place is "
-            f"a variant and a number of streams. {HARM_RULE}"
+            f"a variant at one setting of all other axes. {HARM_RULE}"
         ),
         verdict=verdict_of(without_harm(details, places)),
         evidence=f"{ranges}. The largest difference: {largest_difference(details, panels)}.",
@@ -144,44 +158,18 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
         ),
         rule=(
             "Relative packet loss of the thin streams against that of the greedy ones of the same "
-            "run. A place is a variant and a number of streams. At one place it holds if the whole "
-            f"95 % interval of the ratio lies above +{MARGIN_RATIO:.0%}; it fails if the interval "
-            "excludes that; otherwise it is undecided."
+            f"run. A place is a variant at one setting of all other axes. {LOSS_RULE}"
         ),
-        verdict=Verdict.of_cells(*details.select(IS_HARM, IS_WITHOUT_HARM.alias("none"))),
+        verdict=loses_more(details),
         evidence=f"{ranges}. {shares}.",
         details=details,
-        in_short=where_it_holds(
-            details,
-            panels,
-            {
-                "they lose more": IS_HARM,
-                "they do not": IS_WITHOUT_HARM,
-                IS_OPEN: ~IS_HARM & ~IS_WITHOUT_HARM,
-            },
-        ),
+        in_short=where_it_holds(details, panels, LOSS_CASES),
     )
-
-
-LOSS = "packet_loss_ratio"
-
-LOSS_SIDES = {"more for": IS_HARM, "not more for": IS_WITHOUT_HARM}
 
 
 def compared_in_words(results: Results) -> str:
     """Describe the comparison of variants with the reference."""
-    if results.manifest.is_real_time:
-        return f"Compared with {REFERENCE} as independent samples (Welch)"
-    return f"Paired by seed against {REFERENCE}"
-
-
-HARM_SIDES = {
-    "no harm for": IS_WITHOUT_HARM,
-    "harm for": IS_HARM,
-    "undecided for": ~IS_WITHOUT_HARM & ~IS_HARM,
-}
-
-HARM_CASES = {HOLDS: IS_WITHOUT_HARM, HOLDS_NOT: IS_HARM, IS_OPEN: ~IS_WITHOUT_HARM & ~IS_HARM}
+    return f"Compared with {REFERENCE}, {pairing_in_words(results)}"
 
 
 def _latency_reduced_by(
@@ -193,7 +181,7 @@ def _latency_reduced_by(
         statement=_purpose(variant),
         rule=(
             f"Delivery latency of the thin streams: mean, median, 99th percentile. {compared}. A "
-            f"place is a number of streams. {BENEFIT_RULE} ACK latency is shown beside it."
+            f"place is a setting of all other axes. {BENEFIT_RULE} ACK latency is shown beside it."
         ),
         verdict=verdict_of(judged),
         evidence=(
@@ -201,11 +189,11 @@ def _latency_reduced_by(
             f"{_changes_in_words(details, ACK_LATENCIES, panels)}."
         ),
         details=details,
-        in_short=where_judged(judged, panels),
+        in_short=_where_judged(judged, panels),
     )
 
 
-def where_judged(judged: pl.DataFrame, panels: Panels) -> str:
+def _where_judged(judged: pl.DataFrame, panels: Panels) -> str:
     """Name the panels where a claim holds, fails, and is undecided."""
     holds, fails = pl.col(HELD), pl.col(FAILED)
     cases = {HOLDS: holds, HOLDS_NOT: fails, IS_OPEN: ~holds & ~fails}

@@ -184,8 +184,9 @@ def verdict_of_fault(own: pl.DataFrame) -> Verdict:
 
 
 def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:
-    """Judge that a congestion control has none of several faults."""
-    verdicts = {verdict_of_fault(own) for own in compared}
+    """Judge that a congestion control has none of several faults, wherever else it is better."""
+    is_better = pl.lit(value=False).alias("is_better")
+    verdicts = {verdict_of_fault(own.with_columns(is_better)) for own in compared}
     if Verdict.HOLDS in verdicts:
         return Verdict.FAILS
     if Verdict.HOLDS_FOR_SOME in verdicts:

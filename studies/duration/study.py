@@ -44,8 +44,8 @@ MEASURES = {
 """The measures of table 4.2, by their columns in the groups table."""
 
 JUDGED = {
-    "thin": (*DELIVERY_LATENCIES, "goodput_bits_per_second"),
-    "greedy": ("goodput_bits_per_second", "packet_loss_ratio"),
+    "thin": (*DELIVERY_LATENCIES, "goodput_bits_per_second", "packet_loss_ratio"),
+    "greedy": ("goodput_bits_per_second",),
 }
 """What a modification may change, by group."""
 
@@ -164,15 +164,17 @@ def decides_the_same(results: Results) -> Claim:
     against = short.filter(decided & decided_longest & (pl.col(EFFECT) != pl.col("effect_longest")))
     unseen = short.filter(~decided & decided_longest)
     new = short.filter(decided & ~decided_longest)
-    is_same = not against.height
-    verdict = Verdict.of(whole=is_same and not unseen.height + new.height, part=is_same)
+    is_same = short.filter(decided & decided_longest).height > 0 and not against.height
+    verdict = Verdict.of(
+        whole=is_same and not unseen.height + new.height, part=is_same, refuted=against.height
+    )
     return Claim(
         statement="Short runs decide the same about the modifications as long ones.",
         rule=(
             f"{compared_in_words(results)}; each effect is judged by its whole 95 % interval "
             "(benefit, harm, none that matters, undecided). Holds: every comparison has the "
             "outcome of the longest runs; fails: one is decided otherwise; for some: one is "
-            "decided in only one of both."
+            "decided in only one of both; undecided if none is decided in both."
         ),
         verdict=verdict,
         evidence=(

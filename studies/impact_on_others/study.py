@@ -6,23 +6,32 @@ and whether it hurts others. Two forms replace it by redundant data bundling and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from fairwind.plots import Figure, box_numbers, boxes_by_setting, latency_distribution
 from fairwind.quantities import parse_seconds
-from fairwind.results import Claim, Results, Verdict
+from fairwind.results import Claim, Results
 from fairwind.results.tidy import group_windows, latency_buckets
 from fairwind.studies import Part, Study
-from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.comparisons import (
+    CONTRAST,
+    Contrast,
+    contrasted,
+    in_words,
+    pairing_in_words,
+)
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
     HARM_RULE,
     IS_HARM,
     IS_WITHOUT_HARM,
-    MARGIN_RATIO,
+    LOSS_RULE,
     benefits,
     effects_in_words,
+    loses_more,
     verdict_of,
     with_effects,
     without_harm,
@@ -74,10 +83,14 @@ def expected_steps(round_trip_s: float, interval_s: float) -> pl.DataFrame:
 AXIS = "modified"
 """Column of the share of thin streams with modified retransmission: none, half, all."""
 
-LATENCIES = DELIVERY_LATENCIES | {"ack_latency_p99_s": "99th percentile of the ACK latency"}
-"""Latency of the application, and one of the sender beside it."""
+GOODPUT = {"goodput_bits_per_second": "goodput"}
 
-SERVICE = {"goodput_bits_per_second": "goodput", "packet_loss_ratio": "packet loss"}
+LOSS = {"packet_loss_ratio": "packet loss"}
+
+ACK_LATENCY = {"ack_latency_p99_s": "99th percentile of the ACK latency"}
+
+LATENCIES = DELIVERY_LATENCIES | ACK_LATENCY
+"""Latency of the application, and one of the sender beside it."""
 
 MECHANISMS = {
     "redundant_bundling": "redundant data bundling",
@@ -90,8 +103,16 @@ def claims(results: Results) -> list[Claim]:
     """Judge the three hypotheses."""
     return [
         latency_improved(results),
-        unhurt(results, "greedy", "greedy streams", ("half", "all"), SERVICE, "H2"),
-        unhurt(results, "thin", "unmodified thin streams", ("half",), SERVICE | LATENCIES, "H3"),
+        unhurt(results, "H2", "greedy", "greedy streams", ("half", "all"), GOODPUT, beside=LOSS),
+        unhurt(
+            results,
+            "H3",
+            "thin",
+            "unmodified thin streams",
+            ("half",),
+            GOODPUT | LOSS | DELIVERY_LATENCIES,
+            beside=ACK_LATENCY,
+        ),
         still_disadvantaged(results),
     ]
 
@@ -116,9 +137,9 @@ def latency_improved(results: Results) -> Claim:
         ),
         rule=(
             "Delivery latency of the modified streams (mean, median, 99th percentile) against the "
-            "same streams without modifications, when half and when all are modified; paired by "
-            f"seed. A place is the share that is modified. {BENEFIT_RULE} ACK latency is shown "
-            "beside it."
+            "same streams without modifications, when half and when all are modified; "
+            f"{pairing_in_words(results)}. A place is the share that is modified. {BENEFIT_RULE} "
+            "ACK latency is shown beside it."
         ),
         verdict=verdict_of(judged),
         evidence=in_words(details, LATENCIES),
@@ -129,25 +150,35 @@ def latency_improved(results: Results) -> Claim:
 
 def unhurt(
     results: Results,
+    label: str,
     group: str,
     name: str,
     amounts: tuple[str, ...],
-    measures: dict[str, str],
-    label: str,
+    measures: Mapping[str, str],
+    beside: Mapping[str, str],
 ) -> Claim:
-    """Judge H2 or H3: a group is served no worse when other streams are modified."""
+    """Judge H2 or H3: a group is served no worse when other streams are modified.
+
+    Parameters
+    ----------
+    measures, beside : mapping of str to str
+        The columns that are judged and those that are only shown, with names for sentences.
+    """
     contrasts = [_against_none(group, amount) for amount in amounts]
-    details = with_effects(contrasted(results, contrasts, list(measures)))
+    shown = {**measures, **beside}
+    details = with_effects(contrasted(results, contrasts, list(shown)))
+    judged = details.filter(pl.col("measure").is_in([*measures]))
     return Claim(
         statement=f"{label}. {name[0].upper()}{name[1:]} are not hurt by {changed_by(results)}.",
         rule=(
             f"{', '.join(measures.values())} of the {name} against the run in which nobody is "
-            f"modified; paired by seed. A place is the share that is modified. {HARM_RULE}"
+            f"modified; {pairing_in_words(results)}. A place is the share that is modified. "
+            f"{HARM_RULE} Shown beside it: {', '.join(beside.values())}."
         ),
-        verdict=verdict_of(without_harm(details, [CONTRAST])),
-        evidence=in_words(details, measures),
+        verdict=verdict_of(without_harm(judged, [CONTRAST])),
+        evidence=in_words(details, shown),
         details=details,
-        in_short=effects_in_words(details, measures),
+        in_short=effects_in_words(judged, measures),
     )
 
 
@@ -174,11 +205,9 @@ def still_disadvantaged(results: Results) -> Claim:
         ),
         rule=(
             "Relative packet loss of the thin group against the greedy one of the same run, "
-            "paired by seed. At one place it holds if the whole 95 % interval of the ratio lies "
-            f"above +{MARGIN_RATIO:.0%}; it fails if the interval excludes that; otherwise it is "
-            "undecided."
+            f"{pairing_in_words(results)}. {LOSS_RULE}"
         ),
-        verdict=Verdict.of_cells(*details.select(IS_HARM, IS_WITHOUT_HARM.alias("none"))),
+        verdict=loses_more(details),
         evidence=f"{text}.",
         details=details,
         in_short=_who_loses_more(details),

@@ -11,7 +11,13 @@ import polars as pl
 from fairwind.plots import BOX, Figure, box_numbers, boxes_by_setting
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import Study
-from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.comparisons import (
+    CONTRAST,
+    Contrast,
+    contrasted,
+    in_words,
+    pairing_in_words,
+)
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
@@ -60,8 +66,8 @@ def small_packets_find_room(results: Results) -> Claim:
             "than in one that is limited in packets: small packets find the room that is left."
         ),
         rule=(
-            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. "
-            f"{BENEFIT_RULE}"
+            "Relative byte loss of the thin streams, bfifo against pfifo, "
+            f"{pairing_in_words(results)}. {BENEFIT_RULE}"
         ),
         verdict=verdict_of(benefits(details, [CONTRAST])),
         evidence=(
@@ -82,11 +88,15 @@ def packets_count_alike(results: Results) -> Claim:
             "their bytes as greedy ones, although they send few."
         ),
         rule=(
-            "Relative byte loss in pfifo, thin against greedy streams of the same run, paired by "
-            f"seed. It holds if the whole 95 % interval excludes that thin streams lose less by "
-            f"{MARGIN_RATIO:.0%}; it fails if it lies beyond; otherwise it is undecided."
+            "Relative byte loss in pfifo, thin against greedy streams of the same run, "
+            f"{pairing_in_words(results)}. It holds if the whole 95 % interval excludes that thin "
+            f"streams lose less by {MARGIN_RATIO:.0%}; it fails if it lies beyond; otherwise it is "
+            "undecided."
         ),
-        verdict=Verdict.of_cells(*details.select(IS_WITHOUT_BENEFIT.alias("none"), IS_BENEFIT)),
+        verdict=Verdict.of_cells(
+            holds=details.select(IS_WITHOUT_BENEFIT).to_series(),
+            fails=details.select(IS_BENEFIT).to_series(),
+        ),
         evidence=(
             f"thin {row['mean_variant']:.2%}, greedy {row['mean_reference']:.2%}: {signed(row)}."
         ),
@@ -110,8 +120,8 @@ def latency_falls(results: Results) -> Claim:
             "reduce the latency that thin streams' applications perceive."
         ),
         rule=(
-            "Delivery latency (mean, median, 99th percentile) against pfifo, paired by seed. A "
-            f"place is a discipline. {BENEFIT_RULE}"
+            "Delivery latency (mean, median, 99th percentile) against pfifo, "
+            f"{pairing_in_words(results)}. A place is a discipline. {BENEFIT_RULE}"
         ),
         verdict=verdict_of(judged),
         evidence=in_words(details, DELIVERY_LATENCIES),
@@ -128,8 +138,8 @@ def greedy_keep_goodput(results: Results) -> Claim:
     return Claim(
         statement="Beyond the source: none of the disciplines takes goodput from greedy streams.",
         rule=(
-            "Goodput of the greedy streams against pfifo, paired by seed. A place is a "
-            f"discipline. {HARM_RULE}"
+            "Goodput of the greedy streams against pfifo, "
+            f"{pairing_in_words(results)}. A place is a discipline. {HARM_RULE}"
         ),
         verdict=verdict_of(without_harm(details, [CONTRAST])),
         evidence=in_words(details, measures),

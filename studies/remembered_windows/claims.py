@@ -55,7 +55,7 @@ def faster_with_delay(measured: pl.DataFrame) -> Claim:
         statement="The greater the delay, the more is gained (figure 3).",
         rule="Speed-up (the mean time from a window of one segment by that from the remembered "
         "one, of transfers after the first) rises from each delay to the next, for every volume. "
-        "In part: it is greater at the greatest delay than at the least, for every volume.",
+        "For some: it is greater at the greatest delay than at the least, for every volume.",
         verdict=_trend(steps, [bool(p["mean"][-1] > p["mean"][0]) for p in by_volume]),
         evidence=f"{_along(measured, VOLUME, DELAY)}.",
         details=measured,
@@ -71,7 +71,7 @@ def slower_with_volume(measured: pl.DataFrame) -> Claim:
     return Claim(
         statement="The more there is to send, the less is gained (figure 3).",
         rule="Speed-up falls from each volume to the next, for every delay but the least, at which "
-        "there is nothing to gain. In part: it is less with the greatest volume than with the "
+        "there is nothing to gain. For some: it is less with the greatest volume than with the "
         "least, for each of these delays.",
         verdict=_trend(steps, [bool(p["mean"][-1] < p["mean"][0]) for p in by_delay_]),
         evidence=f"{_along(far, DELAY, VOLUME)}.",
@@ -147,7 +147,7 @@ def faster_far_away(long: Results) -> StudyAnswer:
         "acknowledged. Holds: without a memory all begin with at most two segments, "
         "with either every one begins with no less than the one before and the last with "
         "ten times the first or more, and as the source has it the last with more than the "
-        "one in the middle. In part: all but the last of these, so that windows rise at "
+        "one in the middle. For some: all but the last of these, so that windows rise at "
         "first only."
     ),
 )

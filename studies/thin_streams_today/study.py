@@ -12,7 +12,13 @@ from fairwind.plots import Figure, estimates_by_setting, latency_distribution
 from fairwind.results import Claim, Results, summarise
 from fairwind.results.tidy import latency_buckets
 from fairwind.studies import Part, Study
-from fairwind.studies.comparisons import CONTRAST, Contrast, contrasted, in_words
+from fairwind.studies.comparisons import (
+    CONTRAST,
+    Contrast,
+    contrasted,
+    in_words,
+    pairing_in_words,
+)
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
@@ -62,7 +68,7 @@ def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
         statement=f"{name} reduces the latency that applications of thin streams perceive (H1).",
         rule=(
             "Delivery latency of the thin streams (mean, median, 99th percentile) against "
-            f"{REFERENCE} behind {PLAIN}, paired by seed. {BENEFIT_RULE}"
+            f"{REFERENCE} behind {PLAIN}, {pairing_in_words(results)}. {BENEFIT_RULE}"
         ),
         verdict=verdict_of(benefits(details, [CONTRAST])),
         evidence=in_words(details, DELIVERY_LATENCIES),
@@ -75,8 +81,8 @@ def _greedy_unhurt(results: Results, name: str, contrast: Contrast) -> Claim:
     return Claim(
         statement=f"{name} does not hurt greedy streams (H2).",
         rule=(
-            f"Goodput of the greedy streams against {REFERENCE} behind {PLAIN}, paired by seed. "
-            f"{HARM_RULE}"
+            f"Goodput of the greedy streams against {REFERENCE} behind {PLAIN}, "
+            f"{pairing_in_words(results)}. {HARM_RULE}"
         ),
         verdict=verdict_of(without_harm(details, [CONTRAST])),
         evidence=in_words(details, GOODPUT),

@@ -338,10 +338,12 @@ def test_medians_stand_behind_the_tails_that_are_judged():
 
 
 def test_medians_are_no_further_tests(tmp_path):
-    without = answer_of(run(variants(), tmp_path))
+    run(variants(), tmp_path)
     path = tmp_path / "groups.parquet"
-    half = pl.col("delivery_latency_p99_s") / 2
-    pl.read_parquet(path).with_columns(delivery_latency_p50_s=half).write_parquet(path)
+    groups = pl.read_parquet(path)
+    groups.drop("delivery_latency_p50_s").write_parquet(path)
+    without = answer_of(package.open(tmp_path))
+    groups.write_parquet(path)
     answer = answer_of(package.open(tmp_path))
     (thin,), (greedy,) = of_group(answer, "thin"), of_group(answer, "greedy")
     assert thin.median.measure == "delivery_latency_p50_s"

@@ -25,13 +25,17 @@ LATENCY, GOODPUT = "delivery_latency_p99_s", "goodput_bits_per_second"
 
 def frame(*rows: tuple[str, str, float, float]) -> pl.DataFrame:
     names = ["contrast", "measure", "relative_low_ratio", "relative_high_ratio"]
-    return with_effects(pl.DataFrame(rows, schema=names, orient="row"))
+    # The same bounds without unit: only zero matters there.
+    bounds = {"low": "relative_low_ratio", "high": "relative_high_ratio"}
+    details = pl.DataFrame(rows, schema=names, orient="row")
+    return with_effects(details.with_columns(**{name: pl.col(of) for name, of in bounds.items()}))
 
 
 @pytest.mark.parametrize(
     ("low", "high", "of_latency", "of_goodput"),
     [
         (-0.30, -0.06, Effect.BENEFIT, Effect.HARM),
+        (-0.30, -0.05, Effect.UNDECIDED, Effect.UNDECIDED),
         (0.06, 0.30, Effect.HARM, Effect.BENEFIT),
         (-0.04, 0.04, Effect.NONE, Effect.NONE),
         (-0.30, -0.01, Effect.UNDECIDED, Effect.UNDECIDED),
@@ -44,6 +48,19 @@ def test_an_effect_counts_only_beyond_the_margin(low, high, of_latency, of_goodp
     assert details["effect"].to_list() == [of_latency, of_goodput]
 
 
+def test_what_is_zero_on_both_sides_has_no_effect():
+    nothing = {"measure": ["packet_loss_ratio"] * 3, "low": [0.0, 0.1, math.nan]}
+    details = pl.DataFrame(nothing | {"high": [0.0, 0.2, math.nan]}).with_columns(
+        relative_low_ratio=math.nan, relative_high_ratio=math.nan
+    )
+    # Loss where there was none has no relative size.
+    assert with_effects(details)["effect"].to_list() == [
+        Effect.NONE,
+        Effect.UNDECIDED,
+        Effect.UNDECIDED,
+    ]
+
+
 def grades(details: pl.DataFrame, judge=benefits) -> dict[str, tuple[bool, bool]]:
     judged = judge(details, ["contrast"])
     return {row["contrast"]: (row[HELD], row[FAILED]) for row in judged.iter_rows(named=True)}
@@ -53,6 +70,8 @@ def test_a_place_benefits_if_one_measure_does_and_none_is_harmed():
     details = frame(
         ("one better", LATENCY, -0.3, -0.1),
         ("one better", "delivery_latency_p50_s", -0.01, 0.01),
+        ("half open", LATENCY, -0.3, -0.1),
+        ("half open", "delivery_latency_p50_s", -0.4, 0.5),
         ("both", LATENCY, -0.3, -0.1),
         ("both", "delivery_latency_p50_s", 0.1, 0.3),
         ("excluded", LATENCY, -0.04, 0.5),
@@ -60,6 +79,7 @@ def test_a_place_benefits_if_one_measure_does_and_none_is_harmed():
     )
     assert grades(details) == {
         "one better": (True, False),
+        "half open": (False, False),
         "both": (False, True),
         "excluded": (False, True),
         "open": (False, False),

@@ -132,7 +132,7 @@ class StudyAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A statement, and the rule that decides whether results bear it out.
+    """A statement, and the rule by which results are judged.
 
     As a decorator it makes a function that gives a `StudyAnswer` give a `Claim`. The claim is
     undecided if an argument is None, because a part of the study was not run, or if the answer is

@@ -56,7 +56,7 @@ def differences(
         ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that the measure's
         name ends in; the same relative to the reference, as ratios, never beyond -100 %
         (`statistics.relative_change`); ``p_value`` (two-sided) and ``p_value_holm`` (corrected over
-        all rows); ``pairs`` (0 of independent samples).
+        all rows), which `effects` do not use; ``pairs`` (0 of independent samples).
     """
     groups = results.groups.filter(pl.col("group") == group)
     return differences_among(results, groups, measures, mechanisms, panels)
@@ -120,6 +120,11 @@ def compared(
         "p_value": difference.p_value,
         "pairs": difference.samples_a if is_paired else 0,
     }
+
+
+def pairing_in_words(results: Results) -> str:
+    """Name how both sides of a comparison are matched: by seed only in virtual time."""
+    return "as independent samples (Welch)" if results.manifest.is_real_time else "paired by seed"
 
 
 def interval_per_panel(frame: pl.DataFrame, measure: str, panels: Sequence[str]) -> pl.DataFrame:
@@ -221,8 +226,7 @@ def contrasted(
     for contrast in contrasts:
         reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
         rows += (
-            {"contrast": contrast.name, "measure": name}
-            | compared(results, reference, changed, name)
+            {CONTRAST: contrast.name, "measure": name} | compared(results, reference, changed, name)
             for name in measures
         )
     return _corrected(rows)
@@ -237,7 +241,7 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
         What each measure is called in a sentence.
     """
     parts = []
-    for (contrast,), rows in details.group_by("contrast", maintain_order=True):
+    for (contrast,), rows in details.group_by(CONTRAST, maintain_order=True):
         text = ", ".join(
             f"{measures[row['measure']]} {signed(row)}" for row in rows.iter_rows(named=True)
         )

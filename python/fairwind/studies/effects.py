@@ -1,4 +1,4 @@
-"""One rule for benefit and harm, which every study uses (docs/concepts/verdicts.md).
+"""One rule for benefit and harm, of the studies of thin streams (docs/concepts/verdicts.md).
 
 An effect counts if its whole 95 % interval lies beyond a margin of 5 %, for benefit and for harm
 alike. It is excluded if the whole interval lies on this side of the margin, and is undecided
@@ -13,6 +13,7 @@ from enum import StrEnum
 import polars as pl
 
 from fairwind.results import Verdict
+from fairwind.studies.comparisons import CONTRAST
 from fairwind.studies.panels import alike, listed, sentence
 
 MARGIN_RATIO = 0.05
@@ -65,8 +66,8 @@ def with_effects(details: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     details : DataFrame
-        ``measure``, ``relative_low_ratio`` and ``relative_high_ratio`` (95 % interval), as of
-        `comparisons.differences`.
+        ``measure``, ``low``, ``high``, ``relative_low_ratio`` and ``relative_high_ratio`` (95 %
+        intervals), as of `comparisons.differences`.
 
     Returns
     -------
@@ -78,6 +79,9 @@ def with_effects(details: pl.DataFrame) -> pl.DataFrame:
     low = pl.col("relative_low_ratio").fill_nan(None)
     high = pl.col("relative_high_ratio").fill_nan(None)
     is_more_better = pl.col("measure").is_in(MORE_IS_BETTER)
+    # What is zero on both sides has no ratio, and no difference either.
+    is_zero = low.is_null() & (pl.col("low") == 0) & (pl.col("high") == 0)
+    low, high = (pl.when(is_zero).then(0.0).otherwise(bound) for bound in (low, high))
     gains = details.with_columns(
         pl.when(is_more_better).then(low).otherwise(-high).alias(GAIN_LOW),
         pl.when(is_more_better).then(high).otherwise(-low).alias(GAIN_HIGH),
@@ -98,7 +102,7 @@ HELD, FAILED = "holds", "fails"
 
 
 def benefits(details: pl.DataFrame, places: Sequence[str]) -> pl.DataFrame:
-    """Judge, place by place, that some measure gets better and none gets worse.
+    """Judge, place by place, that some measure gets better and surely none worse.
 
     Parameters
     ----------
@@ -110,13 +114,13 @@ def benefits(details: pl.DataFrame, places: Sequence[str]) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of places; ``holds``: a benefit in some measure, harm in none; ``fails``: harm
-        in some measure, or a benefit excluded in all.
+        The columns of places; ``holds``: a benefit in some measure, harm excluded in all;
+        ``fails``: harm in some measure, or a benefit excluded in all.
     """
     return _by_place(
         details,
         places,
-        holds=IS_BENEFIT.any() & ~IS_HARM.any(),
+        holds=IS_BENEFIT.any() & IS_WITHOUT_HARM.all(),
         fails=IS_HARM.any() | IS_WITHOUT_BENEFIT.all(),
     )
 
@@ -138,15 +142,27 @@ def verdict_of(judged: pl.DataFrame) -> Verdict:
 
 
 BENEFIT_RULE = (
-    f"At one place it holds if in some of them the whole 95 % interval is better by more than "
-    f"{MARGIN_RATIO:.0%}, and in none worse by more; it fails if in one it is worse by more, or if "
-    f"the intervals of all exclude a benefit of {MARGIN_RATIO:.0%}; otherwise it is undecided."
+    f"At one place it holds if the whole 95 % interval of some measure is better by more than "
+    f"{MARGIN_RATIO:.0%}, and those of all exclude harm of {MARGIN_RATIO:.0%}; it fails if that of "
+    f"some measure is worse by more, or if all exclude a benefit of {MARGIN_RATIO:.0%}; otherwise "
+    "it is undecided."
 )
 
 HARM_RULE = (
     f"At one place it holds if every 95 % interval excludes harm of {MARGIN_RATIO:.0%}; it fails "
     f"if a whole interval lies beyond; otherwise it is undecided."
 )
+
+LOSS_RULE = (
+    "At one place it holds if the whole 95 % interval of the ratio lies above "
+    f"+{MARGIN_RATIO:.0%}; it fails if the interval excludes that; otherwise it is undecided."
+)
+
+
+def loses_more(details: pl.DataFrame) -> Verdict:
+    """Judge that the second side of each row loses more than the first (`LOSS_RULE`)."""
+    judged = details.select(IS_HARM.alias(HELD), IS_WITHOUT_HARM.alias(FAILED))
+    return verdict_of(judged)
 
 
 def _by_place(
@@ -178,7 +194,7 @@ def effects_in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
     str
         Such as ``With half modified the mean gets better, the median stays within 5 %.``
     """
-    contrasts = details.group_by("contrast", maintain_order=True)
+    contrasts = details.group_by(CONTRAST, maintain_order=True)
     same = alike((_effects_of(rows, measures), str(name)) for (name,), rows in contrasts)
     return sentence([f"with {listed(names)} {text}" for text, names in same.items()])
 

@@ -109,7 +109,7 @@ class Panels:
                 best = rows.row(0, named=True)
                 where = panels_in_words(self._counts(rows), self._counts(own))
                 parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
-        return ", ".join(parts) or "not surely better or worse for any N"
+        return ", ".join(parts) or "without an effect that counts for any N"
 
     def _counts(self, frame: pl.DataFrame) -> list[int]:
         counts: list[int] = frame[self.count].unique().sort().to_list()
