@@ -150,6 +150,24 @@ def test_one_capture_has_windows_of_payload_sent_again():
     )
 
 
+def test_connection_that_never_saw_an_empty_queue_is_named():
+    delays = pl.DataFrame(
+        {
+            "scope": ["flow", "flow", "flow", "group"],
+            "layer": ["network", "network", "transport", "network"],
+            "flow": [0, 1, 1, None],
+            "min_s": [0.03, 0.1, 0.0, 0.0],
+            "variation_mean_s": [0.3, 0.3, 0.3, 0.3],
+        }
+    )
+    assert texts({}, {}, delays=delays)["empty queue"].startswith(
+        "never seen by b: its smallest delay is 70 ms above that of another connection"
+    )
+    near = delays.with_columns(pl.lit(0.03).alias("min_s"))
+    assert "empty queue" not in texts({}, {}, delays=near)
+    assert "empty queue" not in texts({}, {"packets_sent": None}, delays=delays)
+
+
 def test_queueing_is_the_mean_over_ranges():
     queueing = pl.concat(
         [

@@ -43,6 +43,9 @@ OF_TRANSPORT = (
     "zero_window_s",
 )
 
+LEAST_ABOVE_RATIO = 0.1
+"""Smallest delays of two connections differ if by this share of the mean delay beyond them."""
+
 FEW_SAMPLES = 10
 """The mean of fewer round trips is not compared with the smallest."""
 
@@ -73,6 +76,7 @@ def findings(results: Results) -> list[Finding]:
         *_timeouts(flows),
         *_loss_windows(results),
         *_queueing(results),
+        *_least_delays(results, flows),
         *_round_trips(flows),
         *_limits(flows),
         *_closed_windows(flows),
@@ -210,6 +214,27 @@ def _queueing(results: Results) -> Iterator[Finding]:
         f"mean delay beyond a flow's smallest, in windows of {length}: "
         f"{time_in_words(least_s)} to {time_in_words(most_s)}, most from "
         f"{windows['start_s'][most]:g} s on",
+    )
+
+
+def _least_delays(results: Results, flows: pl.DataFrame) -> Iterator[Finding]:
+    """Tell of a connection that never saw the queue as empty as another one of its direction."""
+    if not results.has_table("delays"):
+        return
+    network = results.scan("delays").filter(scope="flow", layer="network")
+    delays = network.select("flow", "min_s", "variation_mean_s").collect()
+    known = _near_sender(flows).join(delays, on="flow").drop_nulls("min_s")
+    if known.height < 2:
+        return
+    above = known.with_columns(above_s=pl.col("min_s") - pl.col("min_s").min())
+    most = _most(above, "above_s")
+    if most["above_s"] < LEAST_ABOVE_RATIO * most["variation_mean_s"]:
+        return
+    yield Finding(
+        "empty queue",
+        f"never seen by {most['name']}: its smallest delay is {time_in_words(most['above_s'])} "
+        "above that of another connection; if they share the path, it waits so much longer than "
+        "its own queueing shows",
     )
 
 
