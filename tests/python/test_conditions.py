@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fairwind.answers.conditions import Outcome, columns_of, judge, parse_condition
+from fairwind.answers.conditions import Outcome, columns_of, doubts, judge, parse_condition
 from fairwind.answers.junit import junit_document
 from fairwind.compare import Comparison, axis_named, compare, contrast
 from fairwind.errors import FairwindError
@@ -18,6 +18,17 @@ from fairwind.results import Results
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
+
+
+def test_goodput_of_a_group_that_fills_its_link_alone_is_doubted():
+    texts = ("greedy.goodput < -5%", "thin.goodput < -5%", "greedy.packet_loss_ratio > +5%")
+    conditions = [parse_condition(text) for text in texts]
+    (doubt,) = doubts(conditions, plan())
+    assert doubt.startswith("'greedy.goodput < -5%' can hardly fail: greedy fills its link alone")
+    shared = plan()
+    for cell in shared.cells:
+        cell.experiment["flows"].append(cell.experiment["flows"][0] | {"name": "other"})
+    assert doubts(conditions, shared) == []
 
 
 def run(grid, folder, engine=None):

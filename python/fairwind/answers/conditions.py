@@ -30,6 +30,7 @@ from fairwind.compare import Comparison, Labelled
 from fairwind.errors import FairwindError
 from fairwind.quantities import counted, percent, percent_interval
 from fairwind.results import Results, rows_of
+from fairwind.results.shares import GOODPUT, fillers_of
 from fairwind.results.summary import SUBJECTS, title_of
 from fairwind.scenario.plan import Plan
 from fairwind.statistics import holm
@@ -271,6 +272,26 @@ def only_axis(plan: Plan) -> str:
             "run it without --fail-if, then: fairwind compare DIR --by AXIS --fail-if ...",
         )
     return axes[0]
+
+
+def doubts(conditions: Sequence[Condition], plan: Plan) -> list[str]:
+    """Name the conditions that can hardly fail, because a group fills its link alone.
+
+    Its goodput is then what the link carries, whatever a setting does to it.
+    """
+    alone = {
+        name
+        for cell in plan.cells
+        for names in fillers_of(cell.experiment).values()
+        if len(names) == 1
+        for name in names
+    }
+    return [
+        f"{one.text!r} can hardly fail: {one.name} fills its link alone, so its flows together get "
+        "what the link carries; make one flow a group of its own, with a condition for each"
+        for one in conditions
+        if one.name in alone and GOODPUT.startswith(one.measure)
+    ]
 
 
 def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:

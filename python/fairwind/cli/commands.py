@@ -214,12 +214,14 @@ def run(
     chosen = chosen_scenario(scenario, settings, seed)
     engine = engine_named(on)
     plan = chosen.check()
-    from fairwind.answers.conditions import judge_run, only_axis
+    from fairwind.answers.conditions import doubts, judge_run, only_axis
     from fairwind.cli import answers, comparisons, runs
     from fairwind.execution.execute import RunSettings
 
     wanted = comparisons.conditions_in(conditions or (), junit, must_differ=fail_if_equal)
     axis = only_axis(plan) if wanted else ""
+    for doubt in doubts(wanted, plan):
+        log(f"warning: {doubt}")
     growth = answers.growth_of(margin, most_seeds, wanted, is_growing=until_decided)
     place = RunSettings(jobs, out, force, workers=workers)
     planned = PlannedRun(plan, place)

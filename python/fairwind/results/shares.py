@@ -86,7 +86,19 @@ def _of_one_link(
 
 
 def _competitors(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Give the groups that send without end over the same bottleneck, by its name."""
+    """Give the groups that send without end over the same bottleneck, by its name; two or more."""
+    fillers = fillers_of(experiment)
+    return {link: names for link, names in fillers.items() if len(names) > 1}
+
+
+def fillers_of(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Give the groups that send without end, by the name of their bottleneck.
+
+    Parameters
+    ----------
+    experiment : mapping
+        A resolved experiment of a plan's cell.
+    """
     groups = [
         group
         for group in experiment.get("flows", ())
@@ -94,7 +106,7 @@ def _competitors(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
         and not is_of_a_volume(group["workload"])
         and "stop" not in group
     ]
-    if len(groups) < 2 or "network" not in experiment:
+    if "network" not in experiment:
         return {}
     network = Network.of(experiment["network"])
     found: dict[str, list[str]] = {}
@@ -102,4 +114,4 @@ def _competitors(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
         link = bottleneck_of(network.route(group["from"], group["to"]))
         if link is not None:
             found.setdefault(link.name, []).append(group["name"])
-    return {link: names for link, names in found.items() if len(names) > 1}
+    return found
