@@ -23,6 +23,7 @@ from fairwind.cli.output import (
     Format,
     OutputFormat,
     Wide,
+    log,
     print_frame,
     print_json,
     print_rows,
