@@ -279,6 +279,9 @@ def doubts(conditions: Sequence[Condition], plan: Plan) -> list[str]:
 
     Its goodput is then what the link carries, whatever a setting does to it.
     """
+    of_goodput = [one for one in conditions if GOODPUT.startswith(one.measure)]
+    if not of_goodput:
+        return []
     alone = {
         name
         for cell in plan.cells
@@ -289,8 +292,8 @@ def doubts(conditions: Sequence[Condition], plan: Plan) -> list[str]:
     return [
         f"{one.text!r} can hardly fail: {one.name} fills its link alone, so its flows together get "
         "what the link carries; make one flow a group of its own, with a condition for each"
-        for one in conditions
-        if one.name in alone and GOODPUT.startswith(one.measure)
+        for one in of_goodput
+        if one.name in alone
     ]
 
 

@@ -87,8 +87,9 @@ def _of_one_link(
 
 def _competitors(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
     """Give the groups that send without end over the same bottleneck, by its name; two or more."""
-    fillers = fillers_of(experiment)
-    return {link: names for link, names in fillers.items() if len(names) > 1}
+    if len(_endless(experiment)) < 2:
+        return {}
+    return {link: names for link, names in fillers_of(experiment).items() if len(names) > 1}
 
 
 def fillers_of(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -99,14 +100,8 @@ def fillers_of(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
     experiment : mapping
         A resolved experiment of a plan's cell.
     """
-    groups = [
-        group
-        for group in experiment.get("flows", ())
-        if group.get("workload", {}).get("kind") == "greedy"
-        and not is_of_a_volume(group["workload"])
-        and "stop" not in group
-    ]
-    if "network" not in experiment:
+    groups = _endless(experiment)
+    if not groups or "network" not in experiment:
         return {}
     network = Network.of(experiment["network"])
     found: dict[str, list[str]] = {}
@@ -115,3 +110,14 @@ def fillers_of(experiment: Mapping[str, Any]) -> dict[str, list[str]]:
         if link is not None:
             found.setdefault(link.name, []).append(group["name"])
     return found
+
+
+def _endless(experiment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Give the groups that send without end."""
+    return [
+        group
+        for group in experiment.get("flows", ())
+        if group.get("workload", {}).get("kind") == "greedy"
+        and not is_of_a_volume(group["workload"])
+        and "stop" not in group
+    ]
