@@ -25,7 +25,7 @@ from fairwind.studies.effects import (
     EFFECT,
     MARGIN_RATIO,
     Effect,
-    counted,
+    effects_counted,
     with_effects,
 )
 from fairwind.studies.panels import PER_CENT, VARIANT, listed, sentence
@@ -180,7 +180,7 @@ def decides_the_same(results: Results) -> Claim:
         evidence=(
             f"Of {short.height} comparisons {against.height} decide otherwise than the longest "
             f"runs, {unseen.height} do not decide what those decide, {new.height} decide what "
-            f"those do not. The longest runs: {counted(longest)}."
+            f"those do not. The longest runs: {effects_counted(longest)}."
         ),
         details=details,
         in_short=(

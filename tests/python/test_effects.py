@@ -13,7 +13,7 @@ from fairwind.studies.effects import (
     HELD,
     Effect,
     benefits,
-    counted,
+    effects_counted,
     effects_in_words,
     verdict_of,
     with_effects,
@@ -126,7 +126,7 @@ def test_effects_are_counted_and_told_by_contrast():
         ("none", LATENCY, -0.01, 0.01),
         ("none", GOODPUT, -0.5, 0.5),
     )
-    assert counted(details) == "2 benefit, 2 harm, 1 none that matters, 1 undecided"
+    assert effects_counted(details) == "2 benefit, 2 harm, 1 none that matters, 1 undecided"
     assert effects_in_words(details, {LATENCY: "wait", GOODPUT: "goodput"}) == (
         "With half and all the wait gets better, the goodput gets worse; "
         "with none the wait stays within 5%, the goodput is undecided."

@@ -173,7 +173,7 @@ def _by_place(
     )
 
 
-def counted(details: pl.DataFrame) -> str:
+def effects_counted(details: pl.DataFrame) -> str:
     """Count the effects of each kind, such as ``3 benefit, 9 undecided``."""
     found = {effect: details.filter(pl.col(EFFECT) == effect).height for effect in Effect}
     return ", ".join(f"{count} {effect}" for effect, count in found.items() if count)

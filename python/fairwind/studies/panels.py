@@ -59,7 +59,7 @@ class Panels:
 
     def title(self, row: Mapping[str, Any]) -> str:
         """Name the panel that a row is of."""
-        others = _settings_in_words(self.beside, (row[name] for name in self.beside))
+        others = places_in_words(self.beside, [tuple(row[name] for name in self.beside)])
         return ", ".join(filter(None, [others, f"N = {row[self.count]}"]))
 
     def sides(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
@@ -144,10 +144,6 @@ def places_in_words(columns: Sequence[str], places: Iterable[Place]) -> str:
         for rest, values in values_of.items()
     )
     return "; ".join(", ".join(filter(None, part)) for part in parts)
-
-
-def _settings_in_words(columns: Iterable[str], values: Iterable[object]) -> str:
-    return ", ".join(map(setting_in_words, columns, values))
 
 
 def alike(pairs: Iterable[tuple[Key, Name]]) -> dict[Key, list[Name]]:
@@ -379,5 +375,5 @@ def measure_by_variant(
 
 def with_panel(frame: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
     """Add ``panel``: the settings that tell a row's panel from others, in words."""
-    names = [_settings_in_words(columns, values) for values in frame.select(columns).iter_rows()]
+    names = [places_in_words(columns, [values]) for values in frame.select(columns).iter_rows()]
     return frame.with_columns(pl.Series("panel", names, pl.String))
