@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from fairwind.errors import FairwindError
@@ -502,18 +503,22 @@ def _samples(
     a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
 ) -> tuple[Floats, Floats, bool]:
     """Give the values of both, and whether those of one seed stand at the same place."""
+    first, second = _numbers(a, measure), _numbers(b, measure)
     if is_paired:
-        values = pl.col(measure).cast(pl.Float64)
-        others = b.select("seed", b=values)
-        pairs = a.select("seed", a=values).join(others, on="seed", maintain_order="left")
-        if pairs.height:
-            known = pairs.fill_nan(None).drop_nulls(["a", "b"])
-            return known["a"].to_numpy(), known["b"].to_numpy(), True
-    return _numbers(a, measure), _numbers(b, measure), False
+        # NumPy takes a tenth of the time that a join takes, and answers make hundreds of pairs.
+        seeds, others = a["seed"].to_numpy(), b["seed"].to_numpy()
+        _, at_a, at_b = np.intersect1d(seeds, others, assume_unique=True, return_indices=True)
+        if at_a.size:
+            order = np.argsort(at_a)
+            first, second = first[at_a[order]], second[at_b[order]]
+            is_known = ~(np.isnan(first) | np.isnan(second))
+            return first[is_known], second[is_known], True
+    return first[~np.isnan(first)], second[~np.isnan(second)], False
 
 
 def _numbers(frame: pl.DataFrame, measure: str) -> Floats:
-    return frame[measure].cast(pl.Float64).fill_nan(None).drop_nulls().to_numpy()
+    """Give a column's values, NaN where nothing is known."""
+    return frame[measure].cast(pl.Float64).to_numpy()
 
 
 MOST_SETTINGS = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from dask_runs import cells, dask, ended, local, on, tables, wait_for_cells
+from fairwind import load
 from fairwind.engine.engines import Simulation
 from fairwind.errors import FairwindError
 from fairwind.execution import selection
 from fairwind.execution.address import Address, parse_address
+from fairwind.execution.cluster import Cluster
 from fairwind.execution.packed import pack, unpack
 from fairwind.execution.selection import check_workers
 from fairwind.execution.storage import Storage
@@ -217,6 +220,24 @@ def test_storage_that_does_not_answer_is_named(tmp_path, monkeypatch):
     storage.remove("one")
     with pytest.raises(FileNotFoundError):
         storage.get("one")
+
+
+def test_results_that_a_dead_client_had_taken_are_removed_from_storage(dask, tmp_path, monkeypatch):
+    storage = tmp_path / "storage"
+    workers = f"{dask.address},storage={storage}"
+    dask.start_worker()
+    (tmp_path / "scenario.toml").write_text(SHORT)
+    scenario = load(tmp_path / "scenario.toml")
+    with monkeypatch.context() as patch:
+        patch.setattr(Storage, "remove", lambda *_: None)  # as if killed before each removal
+        patch.setattr(Cluster, "tidy", lambda _: None)
+        first = scenario.run(out=tmp_path / "far", workers=workers).groups
+    of_others = storage / f"{'0' * 64}.arrows"
+    of_others.write_bytes(b"rows of another run")
+    assert len([*storage.iterdir()]) == cells(tmp_path / "far") + 1 == 41
+    shutil.rmtree(min((tmp_path / "far" / "cells").iterdir()))
+    assert scenario.run(out=tmp_path / "far", workers=workers).groups.equals(first)
+    assert [*storage.iterdir()] == [of_others]
 
 
 def test_results_left_in_storage_are_not_run_again(dask, local, tmp_path):

@@ -198,8 +198,7 @@ def _source_of_run(path: str) -> Source:
         )
     found = [
         taps
-        for cell in manifest.plan.cells
-        for replicate in range(manifest.plan.replicates)
+        for cell, replicate in manifest.plan.simulations()
         if (taps := _taps_of_cell(run, manifest, cell, replicate)) is not None
         if Path(path).resolve()
         in (run.resolve(), cell_folder(run, cell.index, replicate).resolve())

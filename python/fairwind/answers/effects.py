@@ -73,8 +73,13 @@ class Place:
 
     def contrast(self, seeds: int) -> Contrast:
         """Compare both sides in so many of the first seeds."""
-        a, b = (rows.filter(pl.col("replicate") < seeds) for rows in (self.pair.a, self.pair.b))
+        a, b = (_first_seeds(rows, seeds) for rows in (self.pair.a, self.pair.b))
         return contrast(a, b, self.measure, is_paired=self.comparison.is_paired)
+
+
+def _first_seeds(rows: pl.DataFrame, seeds: int) -> pl.DataFrame:
+    replicates = rows["replicate"].to_numpy()
+    return rows if replicates.max(initial=0) < seeds else rows.filter(replicates < seeds)
 
 
 def places_of(results: Results, axes: Sequence[Axis]) -> list[Place]:

@@ -46,6 +46,7 @@ from fairwind.execution.workers import Ended, Job, RunningCell
 from fairwind.folder.store import new_cell
 from fairwind.kernels.transfer import PackedKernel
 from fairwind.quantities import counted
+from fairwind.scenario.plan import Cell
 
 BATCH_SECONDS = 0.5
 """Short simulations share a task of about this length, which costs Dask a millisecond or two."""
@@ -91,6 +92,7 @@ def cluster(address: Address, job: Job, jobs: int | None) -> Iterator[Cluster]:
         workers = Cluster(scheduler, job, jobs, address.storage)
         try:
             yield workers
+            workers.tidy()
         finally:
             workers.stop()
 
@@ -160,7 +162,9 @@ class Cluster:
         """Queue simulations; those that the storage has from an earlier run are only fetched."""
         new: list[RunningCell] = []
         for work in works:
-            is_there = bool(self._there) and self._task(work).name in self._there
+            is_there = (
+                bool(self._there) and self._task(work.cell, work.replicate).name in self._there
+            )
             (self._stored if is_there else new).append(work)
         size = self._pace.batch_for(len(works) + remaining, self.jobs)
         self._send([new[start : start + size] for start in range(0, len(new), size)])
@@ -177,6 +181,21 @@ class Cluster:
             return self._fetch()
         return [one for sent in self._next(seconds) for one in self._take(sent)]
 
+    def tidy(self) -> None:
+        """Remove from the storage what an earlier client, now gone, had asked for and not removed.
+
+        Raises
+        ------
+        FairwindError
+            If the storage does not answer.
+        """
+        if self._storage is None or not (there := self._storage.names()):
+            return
+        plan = self._job.plan
+        ours = (self._task(cell, replicate).name for cell, replicate in plan.simulations())
+        for name in there.intersection(ours):
+            self._storage.remove(name)
+
     def stop(self) -> int:
         """Cancel everything; what workers finish afterwards goes nowhere."""
         self._drop_client()
@@ -189,14 +208,14 @@ class Cluster:
         """Whether nobody answers where the scheduler was."""
         return self._client is None or self._client.status != "running"
 
-    def _task(self, work: RunningCell) -> Task:
+    def _task(self, cell: Cell, replicate: int) -> Task:
         """Give a simulation as workers take it."""
-        cell, seed = work.cell, self._job.plan.seeds[work.replicate]
+        seed = self._job.plan.seeds[replicate]
         digest = self._digest.copy()
-        facts = [cell.index, work.replicate, seed, cell.settings]
+        facts = [cell.index, replicate, seed, cell.settings]
         digest.update((json.dumps(facts) + cell.experiment_json).encode())
         name = digest.hexdigest()
-        return Task(name, cell.index, cell.settings, cell.experiment_json, work.replicate, seed)
+        return Task(name, cell.index, cell.settings, cell.experiment_json, replicate, seed)
 
     def _send(self, batches: Sequence[list[RunningCell]]) -> None:
         """Give batches to the scheduler; they wait if it is lost."""
@@ -204,7 +223,9 @@ class Cluster:
         for start in range(0, len(batches), TASKS_AT_ONCE):
             some = batches[start : start + TASKS_AT_ONCE]
             keys = [f"fairwind-{uuid.uuid4().hex}" for _ in some]
-            batches_of = (tuple(map(self._task, works)) for works in some)
+            batches_of = (
+                tuple(self._task(work.cell, work.replicate) for work in works) for works in some
+            )
             calls = [
                 packed_call(run_batch, Batch(self._engine, versions, axes, self._url, tasks))
                 for tasks in batches_of
@@ -280,7 +301,7 @@ class Cluster:
         if self._storage is None:
             return ended
         for work in stored:
-            name = self._task(work).name
+            name = self._task(work.cell, work.replicate).name
             self._there.discard(name)
             try:
                 self._store(work, self._storage.get(name))

@@ -238,10 +238,9 @@ def missing_cells(plan: Plan, engine: Engine, settings: RunSettings) -> list[Cel
 
 def _missing(out: Path, plan: Plan) -> Iterator[tuple[Cell, int]]:
     """Find the cells and replicates that a folder does not hold."""
-    for cell in plan.cells:
-        for replicate in range(len(plan.seeds)):
-            if not cell_folder(out, cell.index, replicate).is_dir():
-                yield cell, replicate
+    for cell, replicate in plan.simulations():
+        if not cell_folder(out, cell.index, replicate).is_dir():
+            yield cell, replicate
 
 
 def _takes_up(out: Path, manifest: Manifest) -> bool:

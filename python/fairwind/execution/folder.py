@@ -199,8 +199,7 @@ def finished_cells(out: Path, plan: Plan) -> list[Path]:
     """Give the folders of all finished simulations, in the order of the plan."""
     return [
         folder
-        for cell in plan.cells
-        for replicate in range(plan.replicates)
+        for cell, replicate in plan.simulations()
         if (folder := cell_folder(out, cell.index, replicate)).is_dir()
     ]
 

@@ -239,6 +239,7 @@ def run_batch(batch: Batch) -> Answer:
 
 def _run(engine: Engine, batch: Batch, task: Task, watch: _Watch, folder: Path) -> Result:
     """Run one simulation, with a folder that it leaves empty."""
+    watch.refuse_unwanted()
     cell = task.cell
     _check_controls(batch, cell)
     try:
@@ -256,6 +257,7 @@ def _run(engine: Engine, batch: Batch, task: Task, watch: _Watch, folder: Path) 
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     if batch.storage is None:
         return Result(files)
+    watch.refuse_unwanted()  # nobody would remove it
     _storage(batch.storage).put(task.name, files)
     return Result()
 
@@ -299,6 +301,11 @@ class _Watch:
             yield progress
         finally:
             self._progress = None
+
+    def refuse_unwanted(self) -> None:
+        """Raise `Cancelled` if Dask does not want the batch any more."""
+        if not self._is_wanted():
+            raise Cancelled
 
     def _look(self) -> None:
         while not self._over.wait(LOOK_SECONDS):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from fairwind.cache import user_cache
 from fairwind.errors import FairwindError
 from fairwind.kernels.configuration import USUAL_FREQUENCY
 
@@ -88,10 +88,8 @@ class BuiltKernel:
 
 
 def cache() -> Path:
-    """Folder of built kernels, below ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
-    return base / "fairwind" / "kernels"
+    """Folder of built kernels, in the user's cache."""
+    return user_cache() / "kernels"
 
 
 def folder_name(release: str, frequency: int, digest: str) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
 import zlib
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from fairwind.cache import user_cache
 from fairwind.folder.store import write_file
 from fairwind.plots import Figure
 from fairwind.plots.save import VEGA_LITE
@@ -52,8 +52,6 @@ def packed_drawing_code() -> str:
 
 
 def _cache() -> Path:
-    """Name the file of this version's bundle, below ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if Path(given).is_absolute() else Path("~/.cache").expanduser()
+    """Name the file of this version's bundle."""
     name = f"vega-lite-{VEGA_LITE}-{version('vl-convert-python')}.zlib.base64"
-    return base / "fairwind" / "drawing" / name
+    return user_cache() / "drawing" / name

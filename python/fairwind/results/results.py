@@ -363,8 +363,7 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
     if not results.table_names:
         finished = sum(
             cell_folder(path, cell.index, replicate).is_dir()
-            for cell in plan.cells
-            for replicate in range(plan.replicates)
+            for cell, replicate in plan.simulations()
         )
         raise FairwindError(
             f"the run in {path} is not complete: {finished} of {plan.runs} runs are "

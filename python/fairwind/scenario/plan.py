@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -214,6 +214,10 @@ class Plan:
     def runs(self) -> int:
         """Number of simulations: cells times replicates."""
         return len(self.cells) * self.replicates
+
+    def simulations(self) -> Iterator[tuple[Cell, int]]:
+        """Give all, each as a cell and a replicate, in the order of the grid."""
+        return ((cell, one) for cell in self.cells for one in range(self.replicates))
 
     def _repr_html_(self) -> str:
         """Show in a notebook what would run."""
