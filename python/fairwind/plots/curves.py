@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots import composed
 from fairwind.plots.theme import (
     fields,
     group_colours,
@@ -100,7 +101,7 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
         marks = alt.Chart(inline(points)).mark_point(filled=True, size=50, opacity=1)
         # with the dash as well, or there would be a legend of colours and one of dashes
         layers.append(marks.encode(**encodings, strokeDash=dash))
-    return alt.layer(*layers).properties(width=width, height=height, title=drawn.title)
+    return composed.layers(*layers, width=width, height=height, title=drawn.title)
 
 
 QUANTITIES = {

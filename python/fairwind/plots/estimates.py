@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots import composed
 from fairwind.plots.theme import (
     CHARACTER,
     are_far_apart,
@@ -60,14 +61,15 @@ def estimates_by_setting(
             0, base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
         )
     width = _width(order)
-    chart = alt.layer(*layers).properties(width=width, height=240)
+    chart: Any = composed.layers(*layers, width=width, height=240)
     if panels is not None:
         values = frame[panels].unique(maintain_order=True).to_list()
-        chart = chart.facet(
-            facet=panel_facet(panels, values, width), columns=_columns(len(order), len(values))
+        chart = composed.panels(
+            chart,
+            panel_facet(panels, values, width),
+            columns=_columns(len(order), len(values)),
+            resolve=composed.axes(is_own=are_far_apart(frame, panels, "high")),
         )
-        if are_far_apart(frame, panels, "high"):
-            chart = chart.resolve_scale(y="independent")
     return themed(chart)
 
 
@@ -140,7 +142,7 @@ def boxes_by_setting(
     )
     medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y=alt.Y("median:Q"))
     width = max(240, len(order) * max(24 * len(groups) + 16, _label_step(order)))
-    return themed(alt.layer(whiskers, quarters, medians).properties(width=width, height=260))
+    return themed(composed.layers(whiskers, quarters, medians, width=width, height=260))
 
 
 CELL_WIDTH, CELL_HEIGHT = 56, 26
@@ -207,10 +209,9 @@ def heat_maps(drawn: Heat) -> alt.TopLevelMixin:
     rows, columns = (drawn.frame[name].unique(maintain_order=True) for name in ("row", "column"))
     # Titles of rows lie, broken where they have a colon.
     beside = alt.Header(labelAngle=0, labelAlign="left", labelExpr="split(datum.label, ': ')")
-    chart = alt.layer(cells, digits).properties(
-        width=CELL_WIDTH * len(drawn.x_order), height=CELL_HEIGHT * len(drawn.y_order)
-    ).facet(
+    size = {"width": CELL_WIDTH * len(drawn.x_order), "height": CELL_HEIGHT * len(drawn.y_order)}
+    facet = alt.FacetMapping(
         row=alt.Row("row:N", sort=rows.to_list(), title=None, header=beside),
         column=alt.Column("column:N", sort=columns.to_list(), title=None),
-    )  # fmt: skip
-    return themed(chart)
+    )
+    return themed(composed.panels(composed.layers(cells, digits, **size), facet))

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots import composed
 from fairwind.plots.theme import (
     PANEL_WIDTH,
     PLOT_WIDTH,
@@ -85,9 +86,9 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
             tooltip=[*fields(f"{setting}:N", "group:N", "counted:N"), *numbers("loss_ratio")],
         )
         .properties(width=230, height=alt.Step(22))
-        .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
     )
-    return themed(chart)
+    facet = alt.Facet("counted:N", sort=["packets", "bytes"], title=None)
+    return themed(composed.panels(chart, facet, columns=2))
 
 
 def _settings(setting: str, order: list[Any], title: str) -> alt.Y:
@@ -193,8 +194,7 @@ def queue_over_time(
         # Points where each axis has some: a layer without rows makes browsers warn.
         parts = of_one.partition_by(panels) if panels is not None and is_own else [of_one]
         has_points = all(part["is_alone"].any() for part in parts)
-        # All is given when a chart is made: each later change copies the whole chart.
-        row = alt.layer(
+        row: Any = composed.layers(
             *_backlog(frame, colour, has_points=has_points),
             transform=[alt.FilterTransform(alt.datum.measure == measure)],
             width=PLOT_WIDTH if panels is None else PANEL_WIDTH,
@@ -203,12 +203,11 @@ def queue_over_time(
         )
         if panels is not None:
             facet = panel_facet(panels, order, PANEL_WIDTH)
-            own = alt.Resolve(scale=alt.ScaleResolveMap(y="independent"))
-            resolve = own if is_own else alt.Undefined
-            row = row.facet(facet=facet, columns=columns, title=measure, resolve=resolve)
+            resolve = composed.axes(is_own=is_own)
+            row = composed.panels(row, facet, columns=columns, title=measure, resolve=resolve)
         rows.append(row)
     shared = alt.Resolve(scale=alt.ScaleResolveMap(x="shared"))
-    return themed(alt.vconcat(*rows, resolve=shared))
+    return themed(composed.rows(*rows, resolve=shared))
 
 
 def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, has_points: bool) -> list[alt.Chart]:

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots import composed
 from fairwind.plots.points import csv_data
 from fairwind.plots.theme import (
     PLOT_HEIGHT,
@@ -77,7 +78,8 @@ def rate_over_time(
         ],
     )
     is_own = are_far_apart(frame, panels, "high")
-    return in_panels(alt.layer(band, line), windows, panels, columns, 150, has_own_axes=is_own)
+    chart = composed.layers(band, line)
+    return in_panels(chart, windows, panels, columns, 150, has_own_axes=is_own)
 
 
 def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.TopLevelMixin:
@@ -254,7 +256,7 @@ def latency_distribution(
         )
     )
     if marks is not None:
-        chart = alt.layer(_marks(marks, frame, lowest_share), chart)
+        chart = composed.layers(_marks(marks, frame, lowest_share), chart)
     return in_panels(chart, histogram, panels, columns, 170)
 
 
@@ -273,7 +275,8 @@ def _marks(
     )
     above = _label(shown.filter(is_low)).mark_text(align="right", dx=-6, **LABEL)
     below = _label(shown.filter(~is_low)).mark_text(align="left", dx=6, **LABEL)
-    return alt.layer(lines, above.encode(y=alt.value(0)), below.encode(y=alt.value(PLOT_HEIGHT)))
+    ends = above.encode(y=alt.value(0)), below.encode(y=alt.value(PLOT_HEIGHT))
+    return composed.layers(lines, *ends)
 
 
 def _label(marks: pl.DataFrame) -> alt.Chart:

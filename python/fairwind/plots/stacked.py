@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots import composed
 from fairwind.plots.theme import (
     CHARACTER,
     FEW_TIMES,
@@ -66,7 +67,7 @@ def stacked_by_setting(
         _panel(panel, series, setting, order, setting_title if panel is panels[-1] else None)
         for panel in panels
     ]
-    return themed(alt.vconcat(*drawn))
+    return themed(composed.rows(*drawn))
 
 
 def _panel(
@@ -96,7 +97,7 @@ def _panel(
         ends = {"y": alt.Y("low:Q", scale=scale, axis=axis), "y2": alt.Y2("high:Q")}
         layers.insert(0, base.mark_rule(strokeWidth=2, clip=True).encode(**ends))
     width = max(LEAST_WIDTH, len(order) * (LABEL + 1) * CHARACTER)
-    return alt.layer(*layers).properties(width=width, height=HEIGHT)
+    return composed.layers(*layers, width=width, height=HEIGHT)
 
 
 def _axis(values: pl.Series) -> tuple[alt.Scale, alt.Axis]:

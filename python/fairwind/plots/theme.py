@@ -14,6 +14,7 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
+from fairwind.plots import composed
 from fairwind.plots.points import csv_data
 
 GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
@@ -185,11 +186,13 @@ def in_panels(
         Whether each panel has its own axis of values.
     """
     if panels is None:
-        return themed(chart.properties(width=PLOT_WIDTH, height=PLOT_HEIGHT))
+        chart.width, chart.height = PLOT_WIDTH, PLOT_HEIGHT
+        return themed(chart)
     order = rows[panels].unique(maintain_order=True).to_list()
     facet = panel_facet(panels, order, PANEL_WIDTH)
-    chart = chart.properties(width=PANEL_WIDTH, height=height).facet(facet=facet, columns=columns)
-    return themed(chart.resolve_scale(y="independent") if has_own_axes else chart)
+    chart.width, chart.height = PANEL_WIDTH, height
+    resolve = composed.axes(is_own=has_own_axes)
+    return themed(composed.panels(chart, facet, columns=columns, resolve=resolve))
 
 
 SUBTITLE_CHARACTERS = 52
@@ -200,7 +203,8 @@ def subtitled(chart: Any, text: str) -> alt.TopLevelMixin:  # noqa: ANN401 - cha
     """Write a few words above a chart, such as what it is drawn of."""
     lines = wrapped(text, SUBTITLE_CHARACTERS)
     title = alt.TitleParams(lines, fontSize=12, fontWeight="normal", offset=8) if lines else ""
-    titled: alt.TopLevelMixin = chart.properties(title=title)
+    chart.title = title
+    titled: alt.TopLevelMixin = chart
     return titled
 
 

@@ -82,10 +82,11 @@ def tidy_overview(results: Results) -> pl.DataFrame:
 
 def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> Estimates:
     """Estimate the mean of measures for every combination of keys, in order of appearance."""
-    rows = []
+    rows, measures = [], [*dict.fromkeys(measures)]
     for key, part in frame.group_by(list(keys), maintain_order=True):
-        for measure in measures:
-            found = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
+        columns = part.select(pl.col(measures).cast(pl.Float64)).to_numpy().T
+        for measure, values in zip(measures, columns, strict=True):
+            found = mean_interval(values)
             rows.append([*key, measure, found.estimate, found.low, found.high, found.samples])
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
     schema = {name: frame.schema[name] for name in keys} | {"measure": pl.String()} | numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +84,7 @@ def standard_error(sample: Floats) -> float:
     return float(sample.std(ddof=1)) / math.sqrt(sample.size)
 
 
+@lru_cache(maxsize=1024)
 def t_quantile(level: float, degrees_of_freedom: float) -> float:
     """Two-sided quantile of Student's t distribution for a confidence level."""
     return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
