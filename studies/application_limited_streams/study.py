@@ -11,7 +11,16 @@ import altair as alt
 import polars as pl
 
 from fairwind.errors import FairwindError
-from fairwind.plots import BOX, Figure, box_numbers, group_colours, group_lines, inline, themed
+from fairwind.plots import (
+    BOX,
+    Figure,
+    box_numbers,
+    composed,
+    group_colours,
+    group_lines,
+    inline,
+    themed,
+)
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows
 from fairwind.statistics import mean_interval
@@ -215,7 +224,8 @@ def throughput_chart(
         (pl.col("fair_bits_per_second") / 1000).alias("fair_kbit_per_second"),
     )
     panels = rows["panel"].unique(maintain_order=True).to_list()
-    base = alt.Chart().encode(
+    data = inline(rows)
+    base = alt.Chart(data).encode(
         x=alt.X(f"{VARIANT}:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
         xOffset=alt.XOffset("group:N", scale=alt.Scale(padding=0.1)),
         color=alt.Color(
@@ -235,16 +245,13 @@ def throughput_chart(
     )
     medians = base.mark_tick(size=10, thickness=2.5, opacity=1).encode(y=alt.Y("median:Q"))
     fair = (
-        alt.Chart()
+        alt.Chart(data)
         .mark_rule(strokeDash=[2, 3], strokeWidth=1.5, color="black")
         .encode(y=alt.Y("mean(fair_kbit_per_second):Q"))
     )
-    chart = (
-        alt.layer(whiskers, boxes, medians, fair, data=inline(rows))
-        .properties(width=130, height=230)
-        .facet(facet=alt.Facet("panel:N", sort=panels, title=None), columns=COLUMNS)
-    )
-    return themed(chart)
+    chart = composed.layers(whiskers, boxes, medians, fair, width=130, height=230)
+    facet = alt.Facet("panel:N", sort=panels, title=None)
+    return themed(composed.panels(chart, facet, columns=COLUMNS))
 
 
 def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
@@ -269,7 +276,7 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
         )
     )
     colour, dash = group_lines(order, VARIANT, VARIANT_COLOURS)
-    base = alt.Chart().encode(
+    base = alt.Chart(inline(rows)).encode(
         x=alt.X(
             f"{COUNT}:Q",
             title="N",
@@ -295,15 +302,9 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
         ],
     )
     ranges = base.mark_rule().encode(y=alt.Y("low_s:Q"), y2=alt.Y2("high_s:Q"))
-    chart = (
-        alt.layer(ranges, lines, data=inline(rows))
-        .properties(width=270, height=260)
-        .facet(
-            facet=alt.Facet("statistic:N", sort=list(ACK_LATENCIES.values()), title=None), columns=3
-        )
-        .resolve_scale(y="independent")
-    )
-    return themed(chart)
+    chart = composed.layers(ranges, lines, width=270, height=260)
+    facet = alt.Facet("statistic:N", sort=list(ACK_LATENCIES.values()), title=None)
+    return themed(composed.panels(chart, facet, columns=3, resolve=composed.axes(is_own=True)))
 
 
 STUDY = Study(

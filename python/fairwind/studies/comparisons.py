@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results import Results
+from fairwind.results.pairs import by_seed
 from fairwind.results.summary import estimate
 from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
 from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
@@ -101,8 +102,7 @@ def compared(
     """
     is_paired = not results.manifest.is_real_time
     if is_paired:
-        pairs = reference.join(changed, on="seed", suffix="_variant").sort("seed")
-        one, other = pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy()
+        one, other = by_seed(reference, changed, measure)
         difference = paired_difference(one, other)
     else:
         one, other = reference[measure].to_numpy(), changed[measure].to_numpy()
