@@ -4,7 +4,9 @@ Everything runs on this machine: a scheduler, workers of one thread, and the cli
 processor time, since wall-clock time depends on what else the machine does. It is the difference
 from a local run with as many simulations at once as there are processors: busy processors slow each
 other down by shared caches and cores, which is no cost of a cluster. Throughput is in
-wall-clock time, which needs an idle machine; the processors that the runs had are printed.
+wall-clock time, which needs an idle machine; the processors that the runs had are printed. It is
+that from the first result to the last, without the command's start and the merging at its end,
+which have one processor whatever the workers do; the whole command is printed beside it.
 """
 
 from __future__ import annotations
@@ -96,6 +98,11 @@ def _print_overhead(place: Path, simulations: int) -> None:
         f"{simulations} simulations: {alone.client_s:.1f} s of processor time with --jobs 1, "
         f"{local.client_s:.1f} s with --jobs {processors}"
     )
+    rates = [_stored_per_second(place / name) for name in ("alone", "local")]
+    print(
+        f"without a cluster: {rates[0]:.1f} results a second with --jobs 1, {rates[1]:.1f} with "
+        f"--jobs {processors}: {rates[1] / rates[0]:.2f} times"
+    )
     print(
         f"four workers: client {far.client_s:.1f} s, scheduler and workers {far.cluster_s:.1f} s; "
         f"the same bytes"
@@ -112,12 +119,22 @@ def _print_throughput(place: Path, name: str, text: str) -> None:
     simulations = len(list((place / f"{name}-2" / "cells").iterdir()))
     each = 1000 * one.cluster_s / simulations
     print(f"{simulations} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
-    rates = [simulations / cost.wall_s for cost in (one, two)]
+    rates = [_stored_per_second(place / f"{name}-{count}") for count in (1, 2)]
     print(
         f"  one worker {rates[0]:.1f} a second, two {rates[1]:.1f}: {rates[1] / rates[0]:.2f} times"
     )
+    print(
+        f"  whole command {one.wall_s:.1f} and {two.wall_s:.1f} s: "
+        f"{one.wall_s / two.wall_s:.2f} times"
+    )
     busy = [(cost.client_s + cost.cluster_s) / cost.wall_s for cost in (one, two)]
     print(f"  processors that the runs had: {busy[0]:.2f} and {busy[1]:.2f} of {os.cpu_count()}")
+
+
+def _stored_per_second(run: Path) -> float:
+    """Give the rate of results, from the first that was stored to the last."""
+    stored = sorted(folder.stat().st_mtime for folder in (run / "cells").iterdir())
+    return (len(stored) - 1) / (stored[-1] - stored[0])
 
 
 def _print_memory(place: Path, simulations: int) -> None:

@@ -15,9 +15,11 @@ import vl_convert
 
 from fairwind.plots import (
     Heat,
+    composed,
     drops_by_group,
     estimates_by_setting,
     heat_maps,
+    inline,
     loss_by_group,
     queue_over_time,
     rate_over_time,
@@ -33,7 +35,32 @@ from fairwind.plots.theme import (
     panel_facet,
 )
 
+FRAME = pl.DataFrame({"x": [1, 2, 1, 2], "y": [3, 4, 5, 6], "panel": ["a", "a", "b", "b"]})
+"""Rows of two panels."""
+
 MANY = [f"group {number}" for number in range(35)]
+
+
+def test_composed_charts_say_what_altair_would():
+    data = inline(FRAME)
+    base = alt.Chart(data).encode(x="x:Q", y="y:Q")
+    parts = base.mark_line(), base.mark_point()
+    facet = alt.Facet("panel:N", title=None)
+    own = alt.layer(*parts).properties(width=90, height=80)
+    composed_ = composed.layers(*parts, width=90, height=80)
+    assert composed_.to_dict() == own.to_dict()
+    own_panels = own.facet(facet=facet, columns=2).resolve_scale(y="independent")
+    panels = composed.panels(composed_, facet, columns=2, resolve=composed.axes(is_own=True))
+    assert panels.to_dict() == own_panels.to_dict()
+    assert composed.rows(panels, panels).to_dict() == alt.vconcat(own_panels, own_panels).to_dict()
+
+
+def test_composed_layers_keep_data_of_their_own():
+    parts = [alt.Chart(inline(FRAME.head(n))).mark_line().encode(x="x:Q") for n in (2, 3)]
+    written = composed.layers(*parts).to_dict()
+    assert "data" not in written
+    assert [len(written["datasets"][one["data"]["name"]]) for one in written["layer"]] == [2, 3]
+    assert [len(part.data.values) for part in parts] == [2, 3]
 
 
 def ranges(channels) -> list[list]:

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import math
+import shutil
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from jinja2 import FileSystemBytecodeCache
 
 from browser import shown
 from fairwind.errors import FairwindError
@@ -159,6 +161,33 @@ def test_drawing_code_is_kept_and_a_damaged_copy_is_replaced(tmp_path, monkeypat
     assert b"vegaEmbed" in zlib.decompress(base64.b64decode(code))
     monkeypatch.setattr("vl_convert.javascript_bundle", None)
     assert packed_drawing_code() == code
+
+
+@pytest.mark.parametrize("damage", ["file in the way", "damaged", "read-only"])
+def test_pages_need_no_cache_of_templates(study_run, page, tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = tmp_path / "cache" / "fairwind" / "templates"
+    first = write_report(study_run, page=tmp_path / "first.html").page.read_bytes()
+    assert [*kept.iterdir()]
+    if damage == "damaged":
+        for file in kept.iterdir():
+            file.write_bytes(b"nonsense")
+    elif damage == "file in the way":
+        shutil.rmtree(kept)
+        kept.write_text("")
+    else:
+        monkeypatch.setattr(
+            FileSystemBytecodeCache, "dump_bytecode", raising(PermissionError(13, "read-only"))
+        )
+        shutil.rmtree(kept)
+    assert write_report(study_run, page=tmp_path / "second.html").page.read_bytes() == first
+
+
+def raising(error):
+    def call(*_):
+        raise error
+
+    return call
 
 
 def test_every_figure_is_there_in_three_formats(page):

@@ -15,7 +15,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -60,6 +60,9 @@ TASKS_AHEAD = 3
 
 TASKS_AT_ONCE = 16
 """Tasks of one message to the scheduler; with thousands of experiments it would be large."""
+
+WRITERS = 4
+"""Results that the client writes at once."""
 
 MOST_DEATHS = 5
 """So often a simulation may bring Dask to give up on it; each means several lost workers."""
@@ -127,6 +130,7 @@ class Cluster:
         self._deaths: Counter[tuple[int, int]] = Counter()
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._pace = _Pace()
+        self._writers = ThreadPoolExecutor(WRITERS, "fairwind-writer")
         self._threads, self._counted = 0, float("-inf")
         self._lost_at: float | None = None
         self._client: Any = self._connected(CONNECT_SECONDS)
@@ -201,6 +205,7 @@ class Cluster:
         self._drop_client()
         self._waiting.clear()
         self._stored.clear()
+        self._writers.shutdown()
         return 0
 
     @property
@@ -279,20 +284,22 @@ class Cluster:
             self._waiting.append(works)
             return []
         self._pace.note(answer)
-        ended = []
+        ended, arrived = [], []
         for work, result in zip(works, answer.results, strict=True):
             if result.failure is not None:
                 ended.append(Ended(work, result.failure))
             elif result.files is None:
                 self._stored.append(work)
             else:
-                self._store(work, result.files)
-                ended.append(Ended(work))
+                arrived.append((work, result.files))
+        # Each waits three times for the disk, so several are written at once.
+        ended += self._writers.map(lambda one: self._store(*one), arrived)
         return [*ended, *self._fetch()]
 
-    def _store(self, work: RunningCell, files: bytes) -> None:
+    def _store(self, work: RunningCell, files: bytes) -> Ended:
         with new_cell(self._job.out, work.cell.index, work.replicate) as folder:
             unpack(files, folder)
+        return Ended(work)
 
     def _fetch(self) -> list[Ended]:
         """Take results out of the storage; what is damaged or gone is run again."""
@@ -304,12 +311,11 @@ class Cluster:
             name = self._task(work.cell, work.replicate).name
             self._there.discard(name)
             try:
-                self._store(work, self._storage.get(name))
+                ended.append(self._store(work, self._storage.get(name)))
             except (FileNotFoundError, ValueError):
                 self._waiting.append([work])
                 continue
             self._storage.remove(name)
-            ended.append(Ended(work))
         return ended
 
     def _on_error(self, error: BaseException, works: list[RunningCell]) -> list[Ended]:
