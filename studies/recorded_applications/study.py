@@ -12,7 +12,7 @@ import polars as pl
 
 from fairwind.plots import Figure, Heat, heat_maps
 from fairwind.results import Claim, Results
-from fairwind.studies import Study
+from fairwind.studies import Part, Study
 from fairwind.studies.comparisons import between_groups, differences
 from fairwind.studies.effects import (
     BENEFIT_RULE,
@@ -104,9 +104,10 @@ def _unharmed(results: Results, compared: list[str]) -> Claim:
         verdict=verdict_of(without_harm(details, [VARIANT, APPLICATION])),
         evidence=f"The largest loss: {signed(worst)} ({worst[VARIANT]}, {worst[APPLICATION]}).",
         details=details,
-        in_short=sentence([f"{listed(names)}: {text[0].lower()}{text[1:]}"
-                           for text, names in same.items()]),
-    )  # fmt: skip
+        in_short=sentence(
+            [f"with {listed(names)} {text[0].lower()}{text[1:]}" for text, names in same.items()]
+        ),
+    )
 
 
 def _lose_more(results: Results) -> Claim:
@@ -200,7 +201,14 @@ STUDY = Study(
     title="Eleven recorded applications beside greedy streams: who gains by faster retransmission?",
     source="J. Markussen, master's thesis, Univ. of Oslo 2014, table 2.1 and section 4",
     package=__package__,
-    forms={"full": "scenario.toml", "reduced": "reduced.toml"},
+    forms={
+        "full": "scenario.toml",
+        "reduced": "reduced.toml",
+        "kernel": "kernel.toml",
+        "kernel-reduced": Part("kernel.toml", {"sweep.repeat": "5"}),
+    },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=4,
     figures=figures,
     claims=claims,
 )

@@ -312,7 +312,9 @@ def test_first_figure_has_panel_per_count(results):
     assert fair == pytest.approx([8.53333, 34.13333, 136.53333], abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines", "thin-streams-today"])
+@pytest.mark.parametrize(
+    "name", ["impact-on-others", "queue-disciplines", "recorded-applications", "thin-streams-today"]
+)
 def test_reduced_form_differs_in_time_and_seeds(name):
     full, reduced = (
         tomllib.loads(study_named(name).scenario(form).text) for form in ("full", "reduced")

@@ -414,7 +414,11 @@ def test_opposite_verdicts_of_short_runs_are_counted():
 
 
 @pytest.mark.parametrize(
-    "name", ["thin-vs-greedy", "thin-vs-five-greedy", "impact-on-others", "thin-streams-today"]
+    "name",
+    [
+        *("thin-vs-greedy", "thin-vs-five-greedy", "impact-on-others", "thin-streams-today"),
+        "recorded-applications",
+    ],
 )
 def test_kernels_get_the_path_and_streams_of_the_source(name):
     study = study_named(name)
