@@ -1,0 +1,69 @@
+"""Recorded applications beside greedy streams: who gains and who pays, on results made up."""
+
+from __future__ import annotations
+
+import polars as pl
+from fairwind_studies.recorded_applications.study import claims, figures
+from made_up_groups import made_up, when
+
+from fairwind.results import Verdict
+from fairwind.studies import study_named
+
+AXES = {"application": ("Sparse", "Dense"), "variant": ("TCP", "LT", "RDB")}
+IS_DENSE = pl.col("application") == "Dense"
+IS_THIN, IS_GREEDY = (pl.col("group") == group for group in ("thin", "greedy"))
+IS_BUNDLING = pl.col("variant") == "RDB"
+
+
+def test_gains_and_harm_are_named_by_application():
+    sooner = pl.col("delivery_latency_p99_s") * 0.6
+    slower = pl.col("goodput_bits_per_second") * 0.8
+    results = made_up(
+        AXES,
+        delivery_latency_p99_s=when(
+            IS_THIN & IS_DENSE & IS_BUNDLING, sooner, "delivery_latency_p99_s"
+        ),
+        goodput_bits_per_second=when(
+            IS_GREEDY & IS_DENSE & IS_BUNDLING, slower, "goodput_bits_per_second"
+        ),
+        packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio"),
+    )
+    linear, bundling, greedy, loss = claims(results)
+    assert linear.verdict is Verdict.FAILS
+    assert linear.in_short == "It fails for all."
+    assert bundling.verdict is Verdict.HOLDS_FOR_SOME
+    assert bundling.in_short == "It holds for Dense; it fails for Sparse."
+    assert "99th percentile -40.0%" in bundling.evidence
+    assert bundling.statement.startswith("Beyond the source")
+    assert greedy.verdict is Verdict.HOLDS_FOR_SOME
+    assert greedy.in_short == (
+        "With LT it holds for all; with RDB it holds for Sparse; it fails for Dense."
+    )
+    assert greedy.evidence.startswith("The largest loss: -20.0%")
+    assert greedy.evidence.endswith("(RDB, Dense).")
+    assert loss.verdict is Verdict.HOLDS
+    assert "Sparse 4.0%, greedy 2.0%" in loss.evidence
+
+
+def test_green_is_better_for_latency_and_goodput():
+    half, double = pl.col("delivery_latency_mean_s") / 2, pl.col("goodput_bits_per_second") * 2
+    results = made_up(
+        AXES,
+        delivery_latency_mean_s=when(IS_THIN & IS_BUNDLING, half, "delivery_latency_mean_s"),
+        goodput_bits_per_second=when(IS_GREEDY & IS_BUNDLING, double, "goodput_bits_per_second"),
+    )
+    latency, goodput = (figure.chart.to_dict() for figure in figures(results))
+    for chart, measure in ((latency, "mean"), (goodput, "goodput of greedy streams")):
+        (rows,) = chart["datasets"].values()
+        shown = {row["variant"]: row["factor"] for row in rows if row["column"] == measure}
+        assert abs(shown["RDB"] - 2) < 1e-3
+        assert abs(shown["LT"] - 1) < 1e-3
+
+
+def test_every_application_that_sends_little_over_tcp_is_there():
+    plan = study_named("recorded-applications").scenario("full").check()
+    assert len(plan.axis("application").labels) == 11
+    for cell in plan.cells:
+        _, thin = cell.experiment["flows"]
+        assert thin["workload"]["kind"] == "thin"
+        assert thin["count"] == 10
