@@ -13,7 +13,13 @@ from process import SCENARIO
 MOST_MODULES = 60
 """Beyond those of a bare interpreter."""
 
-HEAVY = {"altair", "jinja2", "numpy", "optuna", "pandas", "polars", "rich", "scipy", "vl_convert"}
+UNNEEDED = {"distributed", "optuna", "pandas", "pydantic"}
+"""What neither pages nor light commands need."""
+
+HEAVY = UNNEEDED | {"altair", "jinja2", "numpy", "polars", "rich", "scipy", "vl_convert"}
+
+MOST_MODULES_OF_REPORT = 1120
+"""Imports are half of the time that a page takes."""
 
 SCRIPT = Path(__file__).parents[1] / "packetdrill" / "close" / "shut-for-reading.pkt"
 
@@ -52,3 +58,14 @@ def test_light_commands_import_no_data_frames(command, tmp_path, monkeypatch):
     Path("scenario.toml").write_text(SCENARIO, encoding="utf-8")
     roots = {name.partition(".")[0] for name in imported("-m", "fairwind.cli", *command)}
     assert not roots & HEAVY
+
+
+def test_report_imports_what_it_draws_with(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("scenario.toml").write_text(SCENARIO.replace("12 s", "2 s"), encoding="utf-8")
+    command = [sys.executable, "-m", "fairwind.cli", "run", "scenario.toml", "--out", "run"]
+    subprocess.run(command, capture_output=True, check=True)
+    imported("-m", "fairwind.cli", "report", "run")  # keeps the drawing code
+    modules = imported("-m", "fairwind.cli", "report", "run")
+    assert not {name.partition(".")[0] for name in modules} & UNNEEDED
+    assert len(modules) <= MOST_MODULES_OF_REPORT, len(modules)
