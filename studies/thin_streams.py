@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from fairwind.errors import FairwindError
 from fairwind.results import Claim, Results
+from fairwind.statistics import max_min_shares
 from fairwind.studies.comparisons import between_groups, differences, pairing_in_words
 from fairwind.studies.effects import (
     ACK_LATENCIES,
@@ -36,7 +39,12 @@ from fairwind.studies.panels import (
     largest_difference,
     where_it_holds,
 )
-from fairwind.studies.workloads import group_of, payload_bits_per_second, wire_bits_per_second
+from fairwind.studies.workloads import (
+    capacity_bits_per_second,
+    group_of,
+    payload_bits_per_second,
+    wire_bits_per_second,
+)
 
 SOURCE_VARIANTS = (REFERENCE, "mFR", "LT", "LT+mFR")
 """The variants that the sources compare; a form may have more."""
@@ -73,6 +81,26 @@ def offered_bits_per_second(experiment: dict[str, Any]) -> float | None:
 def offered_payload_bits_per_second(experiment: dict[str, Any]) -> float | None:
     """Rate at which the application of one thin stream writes; None if unknown."""
     return payload_bits_per_second(group_of(experiment, "thin"))
+
+
+def fair_bits_per_second(experiment: dict[str, Any]) -> float:
+    """Max-min fair share of all thin streams together, on the wire; greedy ones take the rest.
+
+    Raises
+    ------
+    FairwindError
+        If what a thin stream asks for is not known.
+    """
+    offered = offered_bits_per_second(experiment)
+    if offered is None:
+        raise FairwindError(
+            "what the thin streams are due is not known: their workload has no mean size and "
+            "interval",
+            'give the group "thin" a workload of the kind "thin" or "profile"',
+        )
+    thin, greedy = (int(group_of(experiment, name)["count"]) for name in ("thin", "greedy"))
+    demands = [offered] * thin + [math.inf] * greedy
+    return float(max_min_shares(demands, capacity_bits_per_second(experiment))[:thin].sum())
 
 
 def variants(results: Results) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from fairwind.errors import FairwindError
 from fairwind.plots import (
     BOX,
     Figure,
@@ -27,14 +26,13 @@ from fairwind.statistics import mean_interval
 from fairwind.studies import Study
 from fairwind.studies.effects import ACK_LATENCIES
 from fairwind.studies.panels import COUNT, VARIANT, Panels, interval_in_words, where_it_holds
-from fairwind.studies.workloads import capacity_bits_per_second
 
 from .. import thin_streams
-from ..thin_streams import VARIANT_COLOURS, offered_bits_per_second, source_variants, variants
+from ..thin_streams import VARIANT_COLOURS, fair_bits_per_second, source_variants, variants
 
 
 def fair_shares(results: Results) -> pl.DataFrame:
-    """Fair share of the thin aggregate for every stream count: min(N * rate, C / 2).
+    """Max-min fair share of the thin aggregate for every stream count: min(N * rate, C / 2).
 
     Returns
     -------
@@ -44,14 +42,7 @@ def fair_shares(results: Results) -> pl.DataFrame:
     rows = {}
     for cell in results.manifest.plan.cells:
         count = int(cell.settings["flows.*.count"])
-        offered = offered_bits_per_second(cell.experiment)
-        if offered is None:
-            raise FairwindError(
-                "what the thin streams are due is not known: their workload has no mean size and "
-                "interval",
-                'give the group "thin" a workload of the kind "thin" or "profile"',
-            )
-        rows[count] = min(count * offered, capacity_bits_per_second(cell.experiment) / 2)
+        rows[count] = fair_bits_per_second(cell.experiment)
     return pl.DataFrame(
         {COUNT: list(rows), "fair_bits_per_second": list(rows.values())},
         schema={COUNT: pl.Int64, "fair_bits_per_second": pl.Float64},

@@ -7,13 +7,15 @@ conditions of the thesis' experiments, and whether greedy streams pay for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
+from fairwind.errors import FairwindError
 from fairwind.plots import Figure, Heat, heat_maps
 from fairwind.results import Claim, Results
 from fairwind.studies import Part, Study
-from fairwind.studies.comparisons import between_groups, differences
+from fairwind.studies.comparisons import between_groups, differences, interval_per_panel
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
@@ -23,6 +25,7 @@ from fairwind.studies.effects import (
     IS_HARM,
     IS_WITHOUT_HARM,
     LOSS_RULE,
+    MARGIN_RATIO,
     MORE_IS_BETTER,
     benefits,
     loses_more,
@@ -37,12 +40,25 @@ from fairwind.studies.panels import (
     REFERENCE,
     VARIANT,
     alike,
+    interval_in_words,
     listed,
     sentence,
     signed,
 )
+from fairwind.studies.workloads import (
+    group_of,
+    payload_bits_per_second,
+    wire_bits_per_second,
+)
 
-from ..thin_streams import IN_FULL, SOURCE_VARIANTS, compared_in_words, mechanisms, variants
+from ..thin_streams import (
+    IN_FULL,
+    SOURCE_VARIANTS,
+    compared_in_words,
+    fair_bits_per_second,
+    mechanisms,
+    variants,
+)
 
 APPLICATION = "application"
 """Column of the axis of applications."""
@@ -62,6 +78,7 @@ def claims(results: Results) -> list[Claim]:
         *(_gains(results, variant, thin) for variant in compared),
         _unharmed(results, compared),
         _lose_more(results),
+        _get_their_share(results),
     ]
 
 
@@ -129,6 +146,74 @@ def _lose_more(results: Results) -> Claim:
         evidence=f"With {REFERENCE}: {shares}.",
         details=details,
         in_short=f"With {REFERENCE}: {_where(plain, IS_HARM, IS_WITHOUT_HARM)}",
+    )
+
+
+def share_ratios(results: Results) -> pl.DataFrame:
+    """Give goodput over the payload of the max-min fair share, per application and mechanism.
+
+    Returns
+    -------
+    DataFrame
+        ``application``, ``variant``, ``fair_bits_per_second`` (payload of all streams), ``mean``
+        with ``low`` and ``high`` (95 % interval of the ratio's mean over seeds), ``replicates``.
+    """
+    fair = pl.DataFrame(
+        [
+            (cell.settings[APPLICATION], cell.settings[VARIANT], _fair_payload(cell.experiment))
+            for cell in results.manifest.plan.cells
+        ],
+        schema={APPLICATION: pl.String, VARIANT: pl.String, "fair_bits_per_second": pl.Float64},
+        orient="row",
+    )
+    keys = [APPLICATION, VARIANT, "fair_bits_per_second"]
+    thin = results.groups.filter(pl.col("group") == "thin").join(
+        fair, on=keys[:2], maintain_order="left"
+    )
+    ratio = (pl.col(GOODPUT) / pl.col("fair_bits_per_second")).alias("ratio")
+    return interval_per_panel(thin.with_columns(ratio), "ratio", keys)
+
+
+def _fair_payload(experiment: dict[str, Any]) -> float:
+    """Give the payload of the fair share of all streams, in bit/s; its headers take the rest."""
+    thin = group_of(experiment, "thin")
+    on_wire, payload = wire_bits_per_second(thin), payload_bits_per_second(thin)
+    if not on_wire or payload is None:
+        raise FairwindError(
+            "what the applications are due is not known: their workload has no mean size and "
+            "interval",
+            'give the group "thin" a workload of the kind "profile"',
+        )
+    return fair_bits_per_second(experiment) * payload / on_wire
+
+
+def _get_their_share(results: Results) -> Claim:
+    """Judge: applications get the goodput that max-min fairness gives them."""
+    details = share_ratios(results)
+    is_whole, is_less = pl.col("low") > 1 - MARGIN_RATIO, pl.col("high") < 1 - MARGIN_RATIO
+    judged = details.select(
+        APPLICATION,
+        VARIANT,
+        is_whole.fill_null(value=False).alias(HELD),
+        is_less.fill_null(value=False).alias(FAILED),
+    )
+    plain = judged.filter(pl.col(VARIANT) == REFERENCE)
+    least = details.sort("mean").row(0, named=True)
+    return Claim(
+        statement="Recorded applications get the goodput that max-min fairness gives them.",
+        rule=(
+            "Goodput of the application's streams over the payload of their max-min fair share of "
+            "the bottleneck, beside greedy streams that take the rest; mean over seeds. A place is "
+            "a mechanism of an application. At one place it holds if the whole 95 % interval lies "
+            f"above {1 - MARGIN_RATIO:.0%}; it fails if it lies below; otherwise it is undecided."
+        ),
+        verdict=verdict_of(judged),
+        evidence=(
+            f"The least: {least['mean']:.1%}{interval_in_words(least['low'], least['high'], '.1%')}"
+            f" ({least[VARIANT]}, {least[APPLICATION]})."
+        ),
+        details=details,
+        in_short=f"With {REFERENCE}: {_where(plain, pl.col(HELD), pl.col(FAILED))}",
     )
 
 

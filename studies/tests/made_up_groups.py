@@ -90,6 +90,7 @@ def experiment(thin: int = 10) -> dict[str, Any]:
     interval = {"distribution": "normal", "mean": "100 ms", "deviation": "15 ms"}
     return {
         "name": "made up",
+        "network": {"links": [{"name": "bottleneck", "rate": "5 Mbit/s"}]},
         "flows": [
             {"name": "greedy", "count": 5, "workload": {"kind": "greedy"}, "tcp": {}},
             {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from fairwind_studies.recorded_applications.study import claims, figures
 from made_up_groups import made_up, when
 
@@ -28,7 +29,7 @@ def test_gains_and_harm_are_named_by_application():
         ),
         packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio"),
     )
-    linear, bundling, greedy, loss = claims(results)
+    linear, bundling, greedy, loss, share = claims(results)
     assert linear.verdict is Verdict.FAILS
     assert linear.in_short == "It fails for all."
     assert bundling.verdict is Verdict.HOLDS_FOR_SOME
@@ -43,6 +44,21 @@ def test_gains_and_harm_are_named_by_application():
     assert greedy.evidence.endswith("(RDB, Dense).")
     assert loss.verdict is Verdict.HOLDS
     assert "Sparse 4.0%, greedy 2.0%" in loss.evidence
+    assert share.verdict is Verdict.HOLDS
+
+
+def test_goodput_is_judged_by_the_max_min_fair_share():
+    less = pl.col("goodput_bits_per_second") * 0.9
+    results = made_up(
+        AXES,
+        goodput_bits_per_second=when(IS_THIN & IS_DENSE, less, "goodput_bits_per_second"),
+    )
+    *_, share = claims(results)
+    # 10 streams that write 120 B in 100 ms each ask for 96 kbit/s, and 5 Mbit/s are there.
+    assert share.details["fair_bits_per_second"].to_list() == pytest.approx([96_000.0] * 6)
+    assert share.verdict is Verdict.HOLDS_FOR_SOME
+    assert share.in_short == "With TCP: It holds for Sparse; it fails for Dense."
+    assert share.evidence.startswith("The least: 90.0%")
 
 
 def test_green_is_better_for_latency_and_goodput():

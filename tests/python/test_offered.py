@@ -41,6 +41,17 @@ def test_recorded_applications_offer_their_means():
         ({"distribution": "uniform", "min": "50 ms", "max": "150 ms"}, 0.1),
         ({"distribution": "pareto", "min": "100 ms", "shape": 1.5}, 0.3),  # 0.1 x 1.5 / 0.5
         ({"distribution": "pareto", "min": "100 ms", "shape": 1}, None),  # it has none
+        (  # 0.995 x 4 ms + 0.005 x (4 + 104) / 2 ms
+            {
+                "distribution": "empirical",
+                "quantiles": [
+                    {"share": "0 ppb", "value": "4 ms"},
+                    {"share": "99.5 %", "value": "4 ms"},
+                    {"share": "100 %", "value": "104 ms"},
+                ],
+            },
+            0.00425,
+        ),
         ({"distribution": "bounded-pareto", "min": "1 ms", "max": "1 s", "shape": 1.2}, None),
     ],
 )

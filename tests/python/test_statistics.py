@@ -13,6 +13,7 @@ from scipy import stats
 from fairwind.statistics import (
     holm,
     jain_index,
+    max_min_shares,
     mean_interval,
     paired_difference,
     relative_change,
@@ -120,6 +121,20 @@ def test_holm_never_lowers_a_value_and_keeps_the_order(p_values):
     assert (adjusted <= 1).all()
     order = np.argsort(p_values, kind="stable")
     assert (np.diff(adjusted[order]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("demands", "capacity", "shares"),
+    [
+        ([2, 2.6, 4, 5], 10, [2, 2.6, 2.7, 2.7]),  # the textbook's example
+        ([math.inf, 1, math.inf], 10, [4.5, 1, 4.5]),
+        ([1, 2], 10, [1, 2]),
+        ([math.inf] * 4, 10, [2.5] * 4),
+        ([], 10, []),
+    ],
+)
+def test_max_min_shares_leave_the_rest_to_who_asks_for_more(demands, capacity, shares):
+    assert max_min_shares(demands, capacity) == pytest.approx(shares)
 
 
 def test_jains_index_of_known_vectors():

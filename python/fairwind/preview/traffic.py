@@ -220,7 +220,7 @@ def mean_of(value: Any, parse: Callable[[Any], float]) -> float:  # noqa: ANN401
         case "bounded-pareto":
             return _pareto_mean(parse(value["min"]), parse(value["max"]), value["shape"])
         case _:
-            return _empirical_mean(value["quantiles"], parse)
+            return empirical_mean(value["quantiles"], parse)
 
 
 def _pareto_mean(least: float, most: float, shape: float) -> float:
@@ -234,7 +234,7 @@ def _pareto_mean(least: float, most: float, shape: float) -> float:
     return float(mean)
 
 
-def _empirical_mean(quantiles: list[Mapping[str, Any]], parse: Callable[[Any], float]) -> float:
+def empirical_mean(quantiles: list[Mapping[str, Any]], parse: Callable[[Any], float]) -> float:
     """Give the mean if every value between two quantiles is equally likely."""
     points = [(parse_ratio(one["share"]), parse(one["value"])) for one in quantiles]
     steps = itertools.pairwise(points)

@@ -31,5 +31,6 @@ from fairwind.statistics.sharing import efficiency as efficiency
 from fairwind.statistics.sharing import friendliness as friendliness
 from fairwind.statistics.sharing import harm as harm
 from fairwind.statistics.sharing import jain_index as jain_index
+from fairwind.statistics.sharing import max_min_shares as max_min_shares
 from fairwind.statistics.sharing import min_to_max as min_to_max
 from fairwind.statistics.sharing import rtt_unfairness_bound as rtt_unfairness_bound

@@ -194,6 +194,33 @@ def _windows(starts: ArrayLike, rates: ArrayLike) -> tuple[Floats, Floats]:
     return beginnings, values
 
 
+def max_min_shares(demands: ArrayLike, capacity: float) -> Floats:
+    """Share a capacity so that nobody can have more but at the expense of who has no more.
+
+    Who asks for less than an equal share gets all of it, and the others share the rest alike.
+
+    Parameters
+    ----------
+    demands : float64, shape (flows,)
+        What each asks for, at least 0; infinity for who takes all that there is.
+    capacity : float
+        In the same unit.
+
+    Returns
+    -------
+    float64, shape (flows,)
+        In the order of the demands and in their unit (RFC 5166, section 2.3; Bertsekas and
+        Gallager, Data Networks, section 6.5).
+    """
+    wanted = np.asarray(demands, dtype=np.float64)
+    shares = np.zeros(wanted.size)
+    left = capacity
+    for rank, place in enumerate(np.argsort(wanted, kind="stable")):
+        shares[place] = min(wanted[place], left / (wanted.size - rank))
+        left -= shares[place]
+    return shares
+
+
 def jain_index(shares: ArrayLike) -> float:
     """Jain's fairness index: 1 if all shares are equal, 1/n if one has everything.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairwind.errors import FairwindError
+from fairwind.preview.traffic import empirical_mean
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 
 HEADER_BYTES = 40
@@ -61,6 +62,8 @@ def mean_of(quantity: Any, read: Callable[[str], float]) -> float | None:  # noq
             return (read(low) + read(high)) / 2
         case {"distribution": "pareto", "min": low, "shape": shape} if shape > 1:
             return read(low) * float(shape) / (float(shape) - 1)
+        case {"distribution": "empirical", "quantiles": [_, *_] as quantiles}:
+            return empirical_mean(quantiles, read)
         case _:
             return None
 
