@@ -1,4 +1,4 @@
-"""Where files lie that are made once for all runs of a user."""
+"""Folder of cached files, which all runs of a user share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def user_cache() -> Path:
     Raises
     ------
     RuntimeError
-        If neither is known.
+        If there is no home folder.
     """
     given = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"

@@ -121,9 +121,7 @@ def _unharmed(results: Results, compared: list[str]) -> Claim:
         verdict=verdict_of(without_harm(details, [VARIANT, APPLICATION])),
         evidence=f"The largest loss: {signed(worst)} ({worst[VARIANT]}, {worst[APPLICATION]}).",
         details=details,
-        in_short=sentence(
-            [f"with {listed(names)} {text[0].lower()}{text[1:]}" for text, names in same.items()]
-        ),
+        in_short=sentence([_with(listed(names), text) for text, names in same.items()]),
     )
 
 
@@ -145,7 +143,7 @@ def _lose_more(results: Results) -> Claim:
         verdict=loses_more(details),
         evidence=f"With {REFERENCE}: {shares}.",
         details=details,
-        in_short=f"With {REFERENCE}: {_where(plain, IS_HARM, IS_WITHOUT_HARM)}",
+        in_short=sentence([_with(REFERENCE, _where(plain, IS_HARM, IS_WITHOUT_HARM))]),
     )
 
 
@@ -213,8 +211,13 @@ def _get_their_share(results: Results) -> Claim:
             f" ({least[VARIANT]}, {least[APPLICATION]})."
         ),
         details=details,
-        in_short=f"With {REFERENCE}: {_where(plain, pl.col(HELD), pl.col(FAILED))}",
+        in_short=sentence([_with(REFERENCE, _where(plain, pl.col(HELD), pl.col(FAILED)))]),
     )
+
+
+def _with(mechanism: str, text: str) -> str:
+    """Put the mechanism that a sentence is about before it."""
+    return f"with {mechanism} {text[0].lower()}{text[1:]}".rstrip(".")
 
 
 def _where(rows: pl.DataFrame, holds: pl.Expr, fails: pl.Expr) -> str:

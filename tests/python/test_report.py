@@ -163,15 +163,25 @@ def test_drawing_code_is_kept_and_a_damaged_copy_is_replaced(tmp_path, monkeypat
     assert packed_drawing_code() == code
 
 
-@pytest.mark.parametrize("damage", ["file in the way", "damaged", "read-only"])
-def test_pages_need_no_cache_of_templates(study_run, page, tmp_path, monkeypatch, damage):
+def test_compiled_templates_are_kept(study_run, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    kept = tmp_path / "cache" / "fairwind" / "templates"
     first = write_report(study_run, page=tmp_path / "first.html").page.read_bytes()
+    monkeypatch.setattr("jinja2.Environment.compile", None)
+    assert write_report(study_run, page=tmp_path / "second.html").page.read_bytes() == first
+
+
+@pytest.mark.parametrize("damage", ["file in the way", "nonsense", "cut short", "read-only"])
+def test_pages_need_no_cache_of_templates(study_run, tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = write_report(study_run, page=tmp_path / "first.html").page.read_bytes()
+    (kept,) = (tmp_path / "cache" / "fairwind" / "templates").iterdir()
     assert [*kept.iterdir()]
-    if damage == "damaged":
+    if damage == "nonsense":
         for file in kept.iterdir():
             file.write_bytes(b"nonsense")
+    elif damage == "cut short":
+        for file in kept.iterdir():
+            file.write_bytes(file.read_bytes()[:20])
     elif damage == "file in the way":
         shutil.rmtree(kept)
         kept.write_text("")

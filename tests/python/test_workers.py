@@ -8,20 +8,23 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from dask_runs import cells, dask, ended, local, on, tables, wait_for_cells
 from fairwind import load
-from fairwind.engine.engines import Simulation
+from fairwind.engine.engines import Cancelled, Simulation
 from fairwind.errors import FairwindError
-from fairwind.execution import selection
+from fairwind.execution import execute, remote, selection
 from fairwind.execution.address import Address, parse_address
-from fairwind.execution.cluster import Cluster
+from fairwind.execution.cluster import Simulations
+from fairwind.execution.execute import RunSettings
 from fairwind.execution.packed import pack, unpack
 from fairwind.execution.selection import check_workers
 from fairwind.execution.storage import Storage
+from fairwind.execution.workers import Job
 from process import SCENARIO, fairwind
 
 __all__ = ["dask", "local"]  # fixtures
@@ -222,7 +225,8 @@ def test_storage_that_does_not_answer_is_named(tmp_path, monkeypatch):
         storage.get("one")
 
 
-def test_results_that_a_dead_client_had_taken_are_removed_from_storage(dask, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_finished_run_leaves_no_results_in_storage(dask, tmp_path, monkeypatch, is_complete):
     storage = tmp_path / "storage"
     workers = f"{dask.address},storage={storage}"
     dask.start_worker()
@@ -230,14 +234,57 @@ def test_results_that_a_dead_client_had_taken_are_removed_from_storage(dask, tmp
     scenario = load(tmp_path / "scenario.toml")
     with monkeypatch.context() as patch:
         patch.setattr(Storage, "remove", lambda *_: None)  # as if killed before each removal
-        patch.setattr(Cluster, "tidy", lambda _: None)
+        patch.setattr(execute, "tidy_storage", lambda *_: None)
         first = scenario.run(out=tmp_path / "far", workers=workers).groups
     of_others = storage / f"{'0' * 64}.arrows"
     of_others.write_bytes(b"rows of another run")
     assert len([*storage.iterdir()]) == cells(tmp_path / "far") + 1 == 41
-    shutil.rmtree(min((tmp_path / "far" / "cells").iterdir()))
+    if not is_complete:  # otherwise it was killed before it removed the last one
+        shutil.rmtree(min((tmp_path / "far" / "cells").iterdir()))
     assert scenario.run(out=tmp_path / "far", workers=workers).groups.equals(first)
     assert [*storage.iterdir()] == [of_others]
+
+
+def test_storage_that_cannot_be_tidied_fails_no_run(dask, local, tmp_path, monkeypatch):
+    expected = local(SHORT)
+    dask.start_worker()
+    storage = tmp_path / "storage"
+
+    def broken(*_: object) -> None:
+        raise FairwindError("cannot use the storage", "name another one")
+
+    monkeypatch.setattr(execute, "tidy_storage", broken)
+    states = []
+    settings = RunSettings(None, tmp_path / "far", workers=f"{dask.address},storage={storage}")
+    plan = load(tmp_path / "scenario.toml").check()
+    execute.run_plan(plan, Simulation(), settings, states.append)
+    assert tables(tmp_path / "far") == expected
+    assert states[-1].warnings == ("results may be left in the storage: cannot use the storage",)
+
+
+def test_batch_that_nobody_waits_for_stores_nothing(tmp_path, monkeypatch):
+    class Unwanted:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def refuse_unwanted(self) -> None:
+            self.asked += 1
+            if self.asked == 2:  # the client has gone while the simulation ran
+                raise Cancelled
+
+        def watched(self, progress):
+            return nullcontext(progress)
+
+    (tmp_path / "scenario.toml").write_text(SHORT)
+    plan, engine = load(tmp_path / "scenario.toml").check(), Simulation()
+    simulations = Simulations(Job(tmp_path, plan, engine))
+    storage, scratch = tmp_path / "storage", tmp_path / "scratch"
+    scratch.mkdir()
+    task = simulations.task(plan.cells[0], 0)
+    batch = remote.Batch("sim", simulations.versions, plan.axes, str(storage), (task,))
+    with pytest.raises(Cancelled):
+        remote._run(engine, batch, task, Unwanted(), scratch)
+    assert not storage.exists()
 
 
 def test_results_left_in_storage_are_not_run_again(dask, local, tmp_path):

@@ -95,9 +95,56 @@ def cluster(address: Address, job: Job, jobs: int | None) -> Iterator[Cluster]:
         workers = Cluster(scheduler, job, jobs, address.storage)
         try:
             yield workers
-            workers.tidy()
         finally:
             workers.stop()
+
+
+class Simulations:
+    """The simulations of a run, as workers take them.
+
+    Attributes
+    ----------
+    engine : str
+        As `engine_named` takes it elsewhere.
+    versions : dict of str to str
+        What the engine and the congestion controls must be.
+    """
+
+    def __init__(self, job: Job) -> None:
+        engine, experiments = job.engine, (cell.experiment for cell in job.plan.cells)
+        self.engine = engine.name_elsewhere() or engine.name
+        self.versions = engine.versions() | engine.builds() | engine.control_versions(experiments)
+        facts = [self.versions, [[axis.column, axis.is_numeric] for axis in job.plan.axes]]
+        self._digest = sha256(json.dumps([self.engine, *facts], sort_keys=True).encode())
+        self._plan = job.plan
+
+    def task(self, cell: Cell, replicate: int) -> Task:
+        """Give one of them, with the name of its result in a storage."""
+        seed = self._plan.seeds[replicate]
+        digest = self._digest.copy()
+        facts = [cell.index, replicate, seed, cell.settings]
+        digest.update((json.dumps(facts) + cell.experiment_json).encode())
+        name = digest.hexdigest()
+        return Task(name, cell.index, cell.settings, cell.experiment_json, replicate, seed)
+
+
+def tidy(url: str, job: Job) -> None:
+    """Remove the results of a finished run from a storage.
+
+    They are those that a client had asked for, stored in the run's folder and not removed, because
+    it was killed in between, and those of workers that ended after it.
+
+    Raises
+    ------
+    FairwindError
+        If the storage does not answer.
+    """
+    storage = Storage(url)
+    if there := storage.names():
+        simulations = Simulations(job)
+        ours = {simulations.task(*one).name for one in job.plan.simulations()}
+        for name in there & ours:
+            storage.remove(name)
 
 
 class Cluster:
@@ -116,11 +163,8 @@ class Cluster:
     def __init__(self, scheduler: str, job: Job, jobs: int | None, storage: str | None) -> None:
         self.notices: list[str] = []
         self._scheduler, self._job, self._most = scheduler, job, jobs
-        engine, experiments = job.engine, (cell.experiment for cell in job.plan.cells)
-        self._engine = engine.name_elsewhere() or engine.name
-        self._versions = engine.versions() | engine.builds() | engine.control_versions(experiments)
-        facts = [self._versions, [[axis.column, axis.is_numeric] for axis in job.plan.axes]]
-        self._digest = sha256(json.dumps([self._engine, *facts], sort_keys=True).encode())
+        self._simulations = Simulations(job)
+        self._engine, self._versions = self._simulations.engine, self._simulations.versions
         self._url = storage
         self._storage = None if storage is None else Storage(storage)
         self._there = self._storage.names() if self._storage else set()
@@ -167,7 +211,8 @@ class Cluster:
         new: list[RunningCell] = []
         for work in works:
             is_there = (
-                bool(self._there) and self._task(work.cell, work.replicate).name in self._there
+                bool(self._there)
+                and self._simulations.task(work.cell, work.replicate).name in self._there
             )
             (self._stored if is_there else new).append(work)
         size = self._pace.batch_for(len(works) + remaining, self.jobs)
@@ -185,42 +230,20 @@ class Cluster:
             return self._fetch()
         return [one for sent in self._next(seconds) for one in self._take(sent)]
 
-    def tidy(self) -> None:
-        """Remove from the storage what an earlier client, now gone, had asked for and not removed.
-
-        Raises
-        ------
-        FairwindError
-            If the storage does not answer.
-        """
-        if self._storage is None or not (there := self._storage.names()):
-            return
-        plan = self._job.plan
-        ours = (self._task(cell, replicate).name for cell, replicate in plan.simulations())
-        for name in there.intersection(ours):
-            self._storage.remove(name)
-
     def stop(self) -> int:
         """Cancel everything; what workers finish afterwards goes nowhere."""
-        self._drop_client()
+        try:
+            self._drop_client()
+        finally:
+            self._writers.shutdown()
         self._waiting.clear()
         self._stored.clear()
-        self._writers.shutdown()
         return 0
 
     @property
     def _is_lost(self) -> bool:
         """Whether nobody answers where the scheduler was."""
         return self._client is None or self._client.status != "running"
-
-    def _task(self, cell: Cell, replicate: int) -> Task:
-        """Give a simulation as workers take it."""
-        seed = self._job.plan.seeds[replicate]
-        digest = self._digest.copy()
-        facts = [cell.index, replicate, seed, cell.settings]
-        digest.update((json.dumps(facts) + cell.experiment_json).encode())
-        name = digest.hexdigest()
-        return Task(name, cell.index, cell.settings, cell.experiment_json, replicate, seed)
 
     def _send(self, batches: Sequence[list[RunningCell]]) -> None:
         """Give batches to the scheduler; they wait if it is lost."""
@@ -229,7 +252,8 @@ class Cluster:
             some = batches[start : start + TASKS_AT_ONCE]
             keys = [f"fairwind-{uuid.uuid4().hex}" for _ in some]
             batches_of = (
-                tuple(self._task(work.cell, work.replicate) for work in works) for works in some
+                tuple(self._simulations.task(work.cell, work.replicate) for work in works)
+                for works in some
             )
             calls = [
                 packed_call(run_batch, Batch(self._engine, versions, axes, self._url, tasks))
@@ -292,7 +316,7 @@ class Cluster:
                 self._stored.append(work)
             else:
                 arrived.append((work, result.files))
-        # Each waits three times for the disk, so several are written at once.
+        # Each waits for the disk after every file and twice more, so several are written at once.
         ended += self._writers.map(lambda one: self._store(*one), arrived)
         return [*ended, *self._fetch()]
 
@@ -308,7 +332,7 @@ class Cluster:
         if self._storage is None:
             return ended
         for work in stored:
-            name = self._task(work.cell, work.replicate).name
+            name = self._simulations.task(work.cell, work.replicate).name
             self._there.discard(name)
             try:
                 ended.append(self._store(work, self._storage.get(name)))

@@ -22,7 +22,7 @@ from fairwind.execution.folder import (
     prepare,
 )
 from fairwind.execution.merge import merge_tables
-from fairwind.execution.selection import check_workers, open_workers
+from fairwind.execution.selection import check_workers, open_workers, tidy_storage
 from fairwind.execution.workers import Ended, Job, RunningCell, Workers
 from fairwind.folder.cell_tables import DamagedFileError
 from fairwind.folder.manifest import MANIFEST, Failure, Manifest, read_manifest, write_failures
@@ -200,6 +200,7 @@ def run_plan(
                 _finish(execution)
             except DamagedFileError:
                 _finish(_repeat_damaged(execution, tell))
+            _tidy_storage(execution, tell)
     return Results(out)
 
 
@@ -260,6 +261,15 @@ def _finish(execution: _Execution) -> None:
             "lists all",
         )
     merge_tables(execution.out, execution.plan)
+
+
+def _tidy_storage(execution: _Execution, tell: Callable[[RunState], None]) -> None:
+    """Leave no results of the run in a storage; one that does not answer is only told of."""
+    try:
+        tidy_storage(execution.settings.workers, execution.job)
+    except FairwindError as error:
+        execution.warnings.append(f"results may be left in the storage: {error.message}")
+        tell(execution.state())
 
 
 def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:

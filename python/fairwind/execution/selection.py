@@ -60,3 +60,19 @@ def open_workers(text: str, job: Job, jobs: int | None) -> AbstractContextManage
     from fairwind.execution.cluster import cluster
 
     return cluster(address, job, jobs)
+
+
+def tidy_storage(text: str, job: Job) -> None:
+    """Remove the results of a finished run from the storage of an address, if it has one.
+
+    Raises
+    ------
+    FairwindError
+        If the storage does not answer.
+    """
+    address = parse_address(text)
+    if address.storage is None:
+        return
+    from fairwind.execution.cluster import tidy
+
+    tidy(address.storage, job)

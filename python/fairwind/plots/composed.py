@@ -2,7 +2,7 @@
 
 Altair's own classes copy each part several times, when they are made and again when they are
 written, to rename the parameters of parts that meet. Our parts have none when they are composed, so
-these classes share them, which takes a third off the time of a page.
+these classes share them. Copies were an eighth of the time that a page takes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,14 @@ def panels(
     ----------
     chart : Chart or Layers
         With data of its own.
+
+    Raises
+    ------
+    ValueError
+        If it has none, as layers that draw different data.
     """
+    if chart.data is alt.Undefined:
+        raise ValueError("panels need a chart whose parts all draw the same data")
     return Panels(data=chart.data, spec=_without_data(chart), facet=facet, **properties)
 
 
@@ -77,7 +84,7 @@ def rows(*parts: Any, **properties: Any) -> Rows:  # noqa: ANN401 - chart classe
 
 
 def axes(*, is_own: bool) -> Any:  # noqa: ANN401 - Undefined has no class of its own
-    """Tell whether each panel has its own axis of values, as ``resolve`` of `panels`."""
+    """Give the ``resolve`` of `panels`: an axis of values for each, or one for all."""
     own = alt.Resolve(scale=alt.ScaleResolveMap(y="independent"))
     return own if is_own else alt.Undefined
 

@@ -174,7 +174,7 @@ def in_panels(
     *,
     has_own_axes: bool = False,
 ) -> alt.TopLevelMixin:
-    """Finish a chart: alone, or as small panels, one per value of a column.
+    """Finish a chart, which it changes: alone, or as small panels, one per value of a column.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ SUBTITLE_CHARACTERS = 52
 
 
 def subtitled(chart: Any, text: str) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
-    """Write a few words above a chart, such as what it is drawn of."""
+    """Write a few words above a chart, in place, such as what it is drawn of."""
     lines = wrapped(text, SUBTITLE_CHARACTERS)
     title = alt.TitleParams(lines, fontSize=12, fontWeight="normal", offset=8) if lines else ""
     chart.title = title

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from importlib.resources import files
 from typing import Any
 
@@ -64,8 +65,14 @@ def framed_page(
     )
 
 
-class _Kept(FileSystemBytecodeCache):
-    """Compiled templates on the disk, or nowhere if that cannot be written."""
+class _TemplateCache(FileSystemBytecodeCache):
+    """Compiled templates on the disk; what cannot be read or written there is compiled again."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        try:
+            super().load_bytecode(bucket)
+        except Exception:
+            bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with contextlib.suppress(OSError):
@@ -73,11 +80,15 @@ class _Kept(FileSystemBytecodeCache):
 
 
 def _compiled_templates(package: str) -> BytecodeCache | None:
-    """Keep templates compiled, since to compile them takes a tenth of the time of a page."""
-    with contextlib.suppress(OSError, RuntimeError):
-        folder = user_cache() / "templates"
+    """Keep templates compiled, since to compile them takes a tenth of the time of a page.
+
+    Compiled code depends on this package, too: on its filters and on the environment's options.
+    """
+    with contextlib.suppress(OSError, RuntimeError, metadata.PackageNotFoundError):
+        versions = "-".join(metadata.version(name) for name in ("fairwind", "jinja2"))
+        folder = user_cache() / "templates" / versions
         folder.mkdir(parents=True, exist_ok=True)
-        return _Kept(str(folder), pattern=f"{package}-%s.cache")
+        return _TemplateCache(str(folder), pattern=f"{package}-%s.cache")
     return None
 
 
