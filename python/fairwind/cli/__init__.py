@@ -6,11 +6,14 @@ interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
 plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
-reporting, `answers` effects of axes, `comparisons` the command `compare`, `scripts` the one for
-packetdrill, `output` formats and exit codes, `progress` bars, `live` and `shell_live` figures of
-runs under way, `screen` verdicts on congestion controls, `doctor` the machine, `model` and
-`model_tables` closed forms, `check` previews, `scenarios` named tests, `init` new scenarios,
-`completion` shells, `tables` the width of the terminal.
+reporting, `answers` effects of axes, `comparisons` the command `compare` and `differences` what it
+prints, `analyse` captures, `scripts` packetdrill, `tune` and `searches` the search for settings,
+`screen` verdicts on congestion controls, `congestion`, `kernel` and `windows` what is built or
+loaded, `shell` and `shell_live` programs behind a path, `check` previews, `scenarios` named tests,
+`init` new scenarios, `study_help` forms of studies, `model` and `model_tables` closed forms,
+`doctor` the machine, `settings` and `workers` options of several commands, `completion` shells,
+`output` formats and exit codes, `tables` the width of the terminal, `progress` bars, `live` figures
+of runs under way.
 """
 
 import os
