@@ -17,6 +17,7 @@ from fairwind.execution.admission import admit, expected_seconds, one_of, usual_
 from fairwind.execution.folder import (
     damaged_cells,
     default_folder,
+    finished_cells,
     is_beginning,
     make_folder,
     prepare,
@@ -349,7 +350,7 @@ def _collect(execution: _Execution, ended: Ended) -> None:
 
 
 def _interrupted(execution: _Execution) -> RunInterrupted:
-    kept = execution.resumed + execution.stored
+    kept = len(finished_cells(execution.out, execution.plan))
     each = one_of(execution.engine)
     return RunInterrupted(
         f"interrupted: {kept} of {execution.plan.runs} {each}s are finished and kept "
