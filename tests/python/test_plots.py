@@ -42,17 +42,26 @@ MANY = [f"group {number}" for number in range(35)]
 
 
 def test_composed_charts_say_what_altair_would():
-    data = inline(FRAME)
-    base = alt.Chart(data).encode(x="x:Q", y="y:Q")
-    parts = base.mark_line(), base.mark_point()
     facet = alt.Facet("panel:N", title=None)
-    own = alt.layer(*parts).properties(width=90, height=80)
-    composed_ = composed.layers(*parts, width=90, height=80)
-    assert composed_.to_dict() == own.to_dict()
-    own_panels = own.facet(facet=facet, columns=2).resolve_scale(y="independent")
-    panels = composed.panels(composed_, facet, columns=2, resolve=composed.axes(is_own=True))
-    assert panels.to_dict() == own_panels.to_dict()
-    assert composed.rows(panels, panels).to_dict() == alt.vconcat(own_panels, own_panels).to_dict()
+    rows, expected_rows = [], []
+    for data in (inline(FRAME), inline(FRAME.head(3))):
+        base = alt.Chart(data).encode(x="x:Q", y="y:Q")
+        parts = base.mark_line(), base.mark_point()
+        expected = alt.layer(*parts).properties(width=90, height=80)
+        chart = composed.layers(*parts, width=90, height=80)
+        assert chart.to_dict() == expected.to_dict()
+        expected = expected.facet(facet=facet, columns=2).resolve_scale(y="independent")
+        panels = composed.panels(chart, facet, columns=2, resolve=composed.axes(is_own=True))
+        assert panels.to_dict() == expected.to_dict()
+        rows.append(panels)
+        expected_rows.append(expected)
+    assert composed.rows(*rows).to_dict() == alt.vconcat(*expected_rows).to_dict()
+
+
+def test_panels_of_several_frames_are_refused():
+    parts = [alt.Chart(inline(FRAME.head(n))).mark_line().encode(x="x:Q") for n in (2, 3)]
+    with pytest.raises(ValueError, match="one frame of data"):
+        composed.panels(composed.layers(*parts), alt.Facet("panel:N"))
 
 
 def test_composed_layers_keep_data_of_their_own():

@@ -71,10 +71,10 @@ def panels(
     Raises
     ------
     ValueError
-        If it has none, as layers that draw different data.
+        If it has none, as layers that draw several frames.
     """
     if chart.data is alt.Undefined:
-        raise ValueError("panels need a chart whose parts all draw the same data")
+        raise ValueError("panels need a chart that draws one frame of data")
     return Panels(data=chart.data, spec=_without_data(chart), facet=facet, **properties)
 
 
