@@ -6,12 +6,12 @@ conditions of the thesis' experiments, and whether greedy streams pay for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from fairwind.errors import FairwindError
 from fairwind.plots import Figure, Heat, heat_maps
 from fairwind.results import Claim, Results
 from fairwind.studies import Part, Study
@@ -45,11 +45,6 @@ from fairwind.studies.panels import (
     sentence,
     signed,
 )
-from fairwind.studies.workloads import (
-    group_of,
-    payload_bits_per_second,
-    wire_bits_per_second,
-)
 
 from ..thin_streams import (
     IN_FULL,
@@ -57,6 +52,8 @@ from ..thin_streams import (
     compared_in_words,
     fair_bits_per_second,
     mechanisms,
+    offered_bits_per_second,
+    offered_payload_bits_per_second,
     variants,
 )
 
@@ -174,15 +171,12 @@ def share_ratios(results: Results) -> pl.DataFrame:
 
 def _fair_payload(experiment: dict[str, Any]) -> float:
     """Give the payload of the fair share of all streams, in bit/s; its headers take the rest."""
-    thin = group_of(experiment, "thin")
-    on_wire, payload = wire_bits_per_second(thin), payload_bits_per_second(thin)
-    if not on_wire or payload is None:
-        raise FairwindError(
-            "what the applications are due is not known: their workload has no mean size and "
-            "interval",
-            'give the group "thin" a workload of the kind "profile"',
-        )
-    return fair_bits_per_second(experiment) * payload / on_wire
+    on_wire = fair_bits_per_second(experiment)  # which refuses streams of unknown rates
+    payload, offered = (
+        rate(experiment) or math.nan
+        for rate in (offered_payload_bits_per_second, offered_bits_per_second)
+    )
+    return on_wire * payload / offered
 
 
 def _get_their_share(results: Results) -> Claim:

@@ -210,10 +210,7 @@ class Cluster:
         """Queue simulations; those that the storage has from an earlier run are only fetched."""
         new: list[RunningCell] = []
         for work in works:
-            is_there = (
-                bool(self._there)
-                and self._simulations.task(work.cell, work.replicate).name in self._there
-            )
+            is_there = bool(self._there) and self._task(work).name in self._there
             (self._stored if is_there else new).append(work)
         size = self._pace.batch_for(len(works) + remaining, self.jobs)
         self._send([new[start : start + size] for start in range(0, len(new), size)])
@@ -230,7 +227,7 @@ class Cluster:
             return self._fetch()
         return [one for sent in self._next(seconds) for one in self._take(sent)]
 
-    def stop(self) -> int:
+    def stop(self) -> None:
         """Cancel everything; what workers finish afterwards goes nowhere."""
         try:
             self._drop_client()
@@ -238,12 +235,14 @@ class Cluster:
             self._writers.shutdown()
         self._waiting.clear()
         self._stored.clear()
-        return 0
 
     @property
     def _is_lost(self) -> bool:
         """Whether nobody answers where the scheduler was."""
         return self._client is None or self._client.status != "running"
+
+    def _task(self, work: RunningCell) -> Task:
+        return self._simulations.task(work.cell, work.replicate)
 
     def _send(self, batches: Sequence[list[RunningCell]]) -> None:
         """Give batches to the scheduler; they wait if it is lost."""
@@ -251,10 +250,7 @@ class Cluster:
         for start in range(0, len(batches), TASKS_AT_ONCE):
             some = batches[start : start + TASKS_AT_ONCE]
             keys = [f"fairwind-{uuid.uuid4().hex}" for _ in some]
-            batches_of = (
-                tuple(self._simulations.task(work.cell, work.replicate) for work in works)
-                for works in some
-            )
+            batches_of = (tuple(map(self._task, works)) for works in some)
             calls = [
                 packed_call(run_batch, Batch(self._engine, versions, axes, self._url, tasks))
                 for tasks in batches_of
@@ -332,7 +328,7 @@ class Cluster:
         if self._storage is None:
             return ended
         for work in stored:
-            name = self._simulations.task(work.cell, work.replicate).name
+            name = self._task(work).name
             self._there.discard(name)
             try:
                 ended.append(self._store(work, self._storage.get(name)))

@@ -293,11 +293,7 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
     try:
         with open_workers(settings.workers, execution.job, settings.jobs) as workers:
             execution.workers = workers
-            try:
-                _run_missing(execution, workers, tell)
-            except BaseException:
-                execution.stored += workers.stop()
-                raise
+            _run_missing(execution, workers, tell)
     except KeyboardInterrupt as interrupt:
         raise _interrupted(execution) from interrupt
 

@@ -61,14 +61,12 @@ class Threads:
         done, _ = wait(self._pending, seconds, FIRST_COMPLETED)
         return [Ended(self._pending.pop(future), future.exception()) for future in done]
 
-    def stop(self) -> int:
-        """Cancel everything, wait for its end, and give how many were stored meanwhile."""
+    def stop(self) -> None:
+        """Cancel everything, and wait for its end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         for work in self._pending.values():
             work.progress.cancel()
         self._pool.shutdown(wait=True)
-        ended = (future for future in self._pending if not future.cancelled())
-        return sum(future.exception() is None for future in ended)
 
 
 @contextmanager

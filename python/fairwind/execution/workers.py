@@ -109,6 +109,3 @@ class Workers(Protocol):
         FairwindError
             If workers cannot go on, with what to do about it.
         """
-
-    def stop(self) -> int:
-        """Cancel everything, wait for its end, and give how many were stored meanwhile."""
