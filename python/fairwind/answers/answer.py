@@ -258,15 +258,15 @@ def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | N
     if axis.column not in scan.collect_schema().names():
         return 0
     ignored = [*LEADING_COLUMNS[:1], axis.column]
-    first, second = (
+    sides = [
         scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored)
         for label in (axis.labels[0], value)
-    )
-    rows, others = (one.select(pl.len()).collect().item() for one in (first, second))
+    ]
+    rows, others = (one.item() for one in pl.collect_all([side.select(pl.len()) for side in sides]))
     if rows != others:
         return None
     for start in range(0, rows, BATCH_ROWS):
-        parts = [one.slice(start, BATCH_ROWS).collect() for one in (first, second)]
+        parts = pl.collect_all([side.slice(start, BATCH_ROWS) for side in sides])
         if not parts[0].equals(parts[1]):
             return None
     return int(rows)

@@ -5,7 +5,7 @@ of `compare` failed; 4 one is undecided, or an effect at the bound of `run --unt
 interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
-plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
+plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing, `pages`
 reporting, `answers` effects of axes, `comparisons` the command `compare` and `differences` what it
 prints, `analyse` captures, `scripts` packetdrill, `tune` and `searches` the search for settings,
 `screen` verdicts on congestion controls, `congestion`, `kernel` and `windows` what is built or
@@ -16,6 +16,7 @@ loaded, `shell` and `shell_live` programs behind a path, `check` previews, `scen
 of runs under way.
 """
 
+import gc
 import os
 import sys
 
@@ -34,4 +35,7 @@ def main() -> None:
     from fairwind.cli.commands import app
     from fairwind.cli.output import exit_code_of
 
-    sys.exit(exit_code_of(lambda: app(prog_name="fairwind")))
+    code = exit_code_of(lambda: app(prog_name="fairwind"))
+    # The interpreter ends with a search for garbage in all objects: a tenth of the time of a page.
+    gc.freeze()
+    sys.exit(code)

@@ -10,14 +10,13 @@ from typing import Any
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.conditions import Condition
-from fairwind.answers.effects import check_margin
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
 from fairwind.cli.output import OutputFormat, log_left_out, print_fitted, print_json, wrapped
-from fairwind.cli.settings import read_option
+from fairwind.cli.settings import margin_in
 from fairwind.errors import FairwindError
-from fairwind.quantities import parse_ratio, percent, percent_interval
+from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, headlines, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
@@ -49,15 +48,6 @@ def growth_of(
             "add --until-decided, or set a number of seeds with --set repeat=N",
         )
     return Growth(most_seeds or MOST_SEEDS, margin_in(margin), conditions)
-
-
-def margin_in(option: str | None) -> float | None:
-    """Read the option ``--margin``; None where it is not given."""
-    if option is None:
-        return None
-    margin = read_option("--margin", option, parse_ratio)
-    check_margin(margin)
-    return margin
 
 
 def planned_growth(scenario: Scenario, growth: Growth, planned: PlannedRun) -> PlannedRun:

@@ -31,7 +31,7 @@ from fairwind.cli.output import (
 from fairwind.cli.scenarios import ScenarioArgument, chosen_scenario, tests
 from fairwind.cli.screen import screen
 from fairwind.cli.scripts import CONTEXT, packetdrill
-from fairwind.cli.settings import Settings, settings_of
+from fairwind.cli.settings import Settings, margin_in, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.cli.study_help import StudyCommand
@@ -345,7 +345,7 @@ def show(
     from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
-    wanted = answers.margin_in(margin)
+    wanted = margin_in(margin)
     results = open_results(folder)
     if table is not None:
         print_frame(results.table(table), output, is_wide=wide)
@@ -370,11 +370,11 @@ def report(
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
     gc.disable()  # looking for garbage takes a tenth of this process' time, imports included
-    from fairwind.cli import answers, runs
+    from fairwind.cli import pages
     from fairwind.results import open_results
 
-    wanted = answers.margin_in(margin)
-    runs.report(open_results(folder), out, wanted, reference, has_figures=figures)
+    wanted = margin_in(margin)
+    pages.report(open_results(folder), out, wanted, reference, has_figures=figures)
 
 
 @app.command()
@@ -411,7 +411,6 @@ def compare(
     surely met, and 4 if more seeds are needed to know.
     """
     from fairwind.cli import comparisons
-    from fairwind.cli.answers import margin_in
 
     sides = comparisons.sides_of(first, second, by, reference, margin_in(margin))
     comparisons.run_comparison(

@@ -1,11 +1,10 @@
-"""Runs and studies on the command line: execute, print, report."""
+"""Runs and studies on the command line: execute and print."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -19,9 +18,9 @@ from fairwind.cli.output import (
     log_left_out,
     print_fitted,
     print_frame,
-    print_rows,
 )
-from fairwind.cli.progress import shown_drawing, shown_progress
+from fairwind.cli.pages import print_claims, write_page
+from fairwind.cli.progress import shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
@@ -29,16 +28,11 @@ from fairwind.execution.admission import one_of
 from fairwind.execution.deploy import kept_clusters
 from fairwind.execution.execute import RunSettings, RunState, folder_of
 from fairwind.folder.store import part_folder
-from fairwind.notebook.drawing import of_study
-from fairwind.plots import Figure, unvalidated
 from fairwind.quantities import counted, time_in_words
-from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
-from fairwind.results import Claim, Results, lateness_in_words, shown_tables, tidy_overview
+from fairwind.results import Results, lateness_in_words, shown_tables, tidy_overview
 from fairwind.scenario import Scenario
 from fairwind.studies import Study
-
-VERDICTS = ("claim", "verdict", "part", "evidence")
 
 
 def execute(
@@ -134,7 +128,7 @@ def run_study(
     if output is OutputFormat.TABLE:
         print_summary(results, output, is_wide=is_wide)
     print_claims(claims, output)
-    _report(results, None, chosen.figures(results), claims, has_figures=has_figures)
+    write_page(results, chosen.figures(results), claims, has_figures=has_figures)
     exit_by_failures(results)
 
 
@@ -171,76 +165,6 @@ def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = Fal
         sys.stdout.write("\n" if number else "")
         left_out += print_fitted(table.headers, table.rows, table.dispensable, is_wide=is_wide)
     log_left_out(left_out)
-
-
-def print_claims(claims: Sequence[Claim], output: OutputFormat = OutputFormat.TABLE) -> None:
-    """Print claims with their verdicts and evidence."""
-    if output is not OutputFormat.TABLE:
-        rows = [(one.statement, one.verdict.value, one.which_part, one.evidence) for one in claims]
-        print_rows(VERDICTS, rows, output)
-        return
-    for number, claim in enumerate(claims, start=1):
-        verdict, part = claim.verdict.value, claim.which_part
-        lines = [f"{verdict}: {part}", claim.evidence] if part else [f"{verdict}: {claim.evidence}"]
-        text = "".join(f"  {line}\n" for line in lines)
-        sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
-
-
-def report(
-    results: Results,
-    out: Path | None,
-    margin: float | None,
-    reference: str | None,
-    *,
-    has_figures: bool,
-) -> None:
-    """Write the report of a finished run; of a study's run print the verdicts as well.
-
-    Parameters
-    ----------
-    out : Path, optional
-        The page, if the name ends in ``.html``, or the folder for it; the run's folder if not
-        given.
-    has_figures : bool
-        Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
-        page.
-    """
-    with unvalidated():
-        figures, claims = of_study(results)
-    print_claims(claims)
-    _report(
-        results, out, figures, claims, has_figures=has_figures, margin=margin, reference=reference
-    )
-
-
-def _report(
-    results: Results,
-    out: Path | None,
-    figures: Sequence[Figure],
-    claims: Sequence[Claim],
-    *,
-    has_figures: bool,
-    margin: float | None = None,
-    reference: str | None = None,
-) -> None:
-    out = out or results.folder
-    page = out if out.suffix == ".html" else out / "report.html"
-    folder = page.parent / "figures" if has_figures else None
-    with shown_drawing(Console(stderr=True)) as watch:
-        written = write_report(
-            results,
-            figures,
-            claims,
-            watch,
-            page=page,
-            figure_folder=folder,
-            margin=margin,
-            reference=reference,
-        )
-    log(f"page: {written.page}")
-    for path in written.figures:
-        if path.suffix == ".png":
-            log(f"figure: {path}")
 
 
 def exit_by_failures(results: Results) -> None:

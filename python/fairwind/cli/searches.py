@@ -19,8 +19,8 @@ from fairwind.cli.output import (
     print_rows,
     wrapped,
 )
+from fairwind.cli.pages import print_claims
 from fairwind.cli.progress import shown_progress
-from fairwind.cli.runs import print_claims
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings

@@ -11,6 +11,7 @@ import typer
 
 from fairwind.engine.core import ScenarioError
 from fairwind.errors import FairwindError
+from fairwind.quantities import parse_ratio
 
 Settings = Annotated[
     list[str] | None,
@@ -29,6 +30,17 @@ def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:
         return parse(text)
     except FairwindError as error:
         raise FairwindError(f"{option}: {error.message}", error.hint) from error
+
+
+def margin_in(option: str | None) -> float | None:
+    """Read the option ``--margin``; None where it is not given."""
+    if option is None:
+        return None
+    from fairwind.compare import check_margin
+
+    margin = read_option("--margin", option, parse_ratio)
+    check_margin(margin)
+    return margin
 
 
 def by_option(

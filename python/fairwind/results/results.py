@@ -251,7 +251,8 @@ class Results:
         """
         try:
             scan = self.scan(name)
-            return scan.head(rows).collect(), scan.select(pl.len()).collect().item()
+            first, length = pl.collect_all([scan.head(rows), scan.select(pl.len())])
+            return first, length.item()
         except (pl.exceptions.PolarsError, OSError):
             frame = self.table(name)  # which tells what is wrong with it
             return frame.head(rows), frame.height
