@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -369,7 +368,6 @@ def report(
     reference: Reference = None,
 ) -> None:
     """Write a run as a page that needs no network; with --figures also as files."""
-    gc.disable()  # looking for garbage takes a tenth of this process' time, imports included
     from fairwind.cli import pages
     from fairwind.results import open_results
 

@@ -19,7 +19,6 @@ from fairwind.cli.output import (
     print_fitted,
     print_frame,
 )
-from fairwind.cli.pages import print_claims, write_page
 from fairwind.cli.progress import shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
@@ -100,6 +99,8 @@ def run_study(
     is_live: bool,
 ) -> None:
     """Run all parts of a study's form that the keys leave, judge its claims, report."""
+    from fairwind.cli.pages import print_claims, write_page
+
     engine = engine_named(on)
     if "kernel" in engine.versions():
         form = chosen.form_on_kernel(form)

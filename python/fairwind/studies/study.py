@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fairwind.errors import FairwindError
-from fairwind.plots import Figure
 from fairwind.results import Claim, Results
 from fairwind.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fairwind.plots import Figure
 
 Read = TypeVar("Read")
 """Results of a part of a study, or what was read of them."""
