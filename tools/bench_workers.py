@@ -6,7 +6,8 @@ from a local run with as many simulations at once as there are processors: busy 
 other down by shared caches and cores, which is no cost of a cluster. Throughput is in
 wall-clock time, which needs an idle machine; the processors that the runs had are printed. It is
 that from the first result to the last, without the command's start and the merging at its end,
-which have one processor whatever the workers do; the whole command is printed beside it.
+which have one processor whatever the workers do; the whole command is printed beside it. One worker
+and two run by turns, since a machine is now quick, now slow: medians count.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python"))
 
@@ -45,6 +47,8 @@ repeat = {repeat}
 
 SLOW, FAST = "1 Mbit/s", "100 Mbit/s"
 """Rates of the path: simulations of milliseconds, and of a third of a second for each 100 s."""
+
+TURNS = 5
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fairwind-bench-") as folder:
         place = Path(folder)
         _print_overhead(place, arguments.simulations)
-        _print_throughput(place, "short", SCENARIO.format(rate=SLOW, duration="2 s", repeat=100))
-        _print_throughput(place, "longer", SCENARIO.format(rate=FAST, duration="100 s", repeat=8))
+        _print_throughput(place, "tiny", SCENARIO.format(rate=SLOW, duration="2 s", repeat=50))
+        _print_throughput(place, "short", SCENARIO.format(rate=FAST, duration="100 s", repeat=6))
         if arguments.many:
             _print_memory(place, arguments.many)
 
@@ -115,20 +119,52 @@ def _print_overhead(place: Path, simulations: int) -> None:
 
 def _print_throughput(place: Path, name: str, text: str) -> None:
     """Print how much more two workers do than one; they share processors with all others."""
-    one, two = (_on_cluster(place, text, f"{name}-{count}", count) for count in (1, 2))
-    simulations = len(list((place / f"{name}-2" / "cells").iterdir()))
-    each = 1000 * one.cluster_s / simulations
-    print(f"{simulations} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
-    rates = [_stored_per_second(place / f"{name}-{count}") for count in (1, 2)]
+    turns = [
+        [_throughput(place, f"{name}-{turn}-{workers}", text, workers) for workers in (1, 2)]
+        for turn in range(TURNS)
+    ]
+    count = turns[0][0].simulations
+    each = 1000 * median(one.cost.cluster_s / count for one, _ in turns)
+    print(f"{count} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
+    _print_ratio("results a second", [[run.per_second for run in pair] for pair in turns])
+    _print_ratio("commands an hour", [[3600 / run.cost.wall_s for run in pair] for pair in turns])
+    _print_ratio("processors in use", [[run.processors for run in pair] for pair in turns])
+
+
+def _print_ratio(label: str, turns: list[list[float]]) -> None:
+    """Print the medians of one worker and of two, and that of their ratio in each turn."""
+    one, two = (median(side) for side in zip(*turns, strict=True))
+    ratios = sorted(pair[1] / pair[0] for pair in turns)
     print(
-        f"  one worker {rates[0]:.1f} a second, two {rates[1]:.1f}: {rates[1] / rates[0]:.2f} times"
+        f"  {label}: {one:.2f} with one worker, {two:.2f} with two; {median(ratios):.2f} times "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
     )
-    print(
-        f"  whole command {one.wall_s:.1f} and {two.wall_s:.1f} s: "
-        f"{one.wall_s / two.wall_s:.2f} times"
-    )
-    busy = [(cost.client_s + cost.cluster_s) / cost.wall_s for cost in (one, two)]
-    print(f"  processors that the runs had: {busy[0]:.2f} and {busy[1]:.2f} of {os.cpu_count()}")
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What one run with some workers did.
+
+    Attributes
+    ----------
+    per_second : float
+        Results, from the first that was stored to the last.
+    """
+
+    cost: Cost
+    simulations: int
+    per_second: float
+
+    @property
+    def processors(self) -> float:
+        """Processors that were busy with it."""
+        return (self.cost.client_s + self.cost.cluster_s) / self.cost.wall_s
+
+
+def _throughput(place: Path, name: str, text: str, workers: int) -> Throughput:
+    cost = _on_cluster(place, text, name, workers)
+    simulations = len(list((place / name / "cells").iterdir()))
+    return Throughput(cost, simulations, _stored_per_second(place / name))
 
 
 def _stored_per_second(run: Path) -> float:
