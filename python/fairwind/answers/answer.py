@@ -254,7 +254,8 @@ def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | N
 
     Rows are read in batches, since some tables do not fit into memory.
     """
-    scan = results.scan(name)
+    # Small tables are in memory already, since the effects come of them.
+    scan = getattr(results, name).lazy() if name in SMALL else results.scan(name)
     if axis.column not in scan.collect_schema().names():
         return 0
     ignored = [*LEADING_COLUMNS[:1], axis.column]
