@@ -40,8 +40,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
+from scipy import special
 
-from fairwind._core import student_quantile
 from fairwind.statistics.inference import Difference, holm
 
 ALPHA = 0.05
@@ -314,13 +314,12 @@ def samples_for(spread: float, confidence: float, power: float) -> int | None:
     """
     size = 2
     while size <= MOST_SAMPLES:
-        quantiles = student_quantile(size - 1, confidence) + student_quantile(size - 1, power)
+        quantiles = special.stdtrit(size - 1, confidence) + special.stdtrit(size - 1, power)
         needed = (quantiles * spread) ** 2
         if needed <= size:
             return size
         # Quantiles fall with the size: it is never above what the larger ones need.
-        quantiles = student_quantile(math.inf, confidence) + student_quantile(math.inf, power)
-        normal = (quantiles * spread) ** 2
+        normal = ((special.ndtri(confidence) + special.ndtri(power)) * spread) ** 2
         size = max(size + 1, math.ceil(min(normal, MOST_SAMPLES + 1)))
     return None
 

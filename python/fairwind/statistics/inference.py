@@ -8,8 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from fairwind._core import student_probability, student_quantile
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +87,7 @@ def standard_error(sample: Floats) -> float:
 @lru_cache(maxsize=1024)
 def t_quantile(level: float, degrees_of_freedom: float) -> float:
     """Two-sided quantile of Student's t distribution for a confidence level."""
-    return student_quantile(degrees_of_freedom, (1 + level) / 2)
+    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,7 @@ def _p_value(estimate: float, error: float, freedom: float) -> float:
         return math.nan
     if error == 0:
         return 1.0 if estimate == 0 else 0.0
-    return 2 * student_probability(freedom, -abs(estimate) / error)
+    return 2 * float(special.stdtr(freedom, -abs(estimate) / error))
 
 
 def half_width(error: float, freedom: float, level: float) -> float:
