@@ -46,9 +46,10 @@ repeat = {repeat}
 
 
 SLOW, FAST = "1 Mbit/s", "100 Mbit/s"
-"""Rates of the path: simulations of milliseconds, and of a third of a second for each 100 s."""
+"""Rates of the path: simulations of milliseconds, and of half a second for each 100 s."""
 
 TURNS = 5
+"""Pairs of runs, with one worker and with two."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,10 @@ def _print_throughput(place: Path, name: str, text: str) -> None:
     each = 1000 * median(one.cost.cluster_s / count for one, _ in turns)
     print(f"{count} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
     _print_ratio("results a second", [[run.per_second for run in pair] for pair in turns])
-    _print_ratio("commands an hour", [[3600 / run.cost.wall_s for run in pair] for pair in turns])
+    _print_ratio(
+        "simulations a second of the whole command",
+        [[count / run.cost.wall_s for run in pair] for pair in turns],
+    )
     _print_ratio("processors in use", [[run.processors for run in pair] for pair in turns])
 
 
@@ -147,6 +151,8 @@ class Throughput:
 
     Attributes
     ----------
+    simulations : int
+        How many it had.
     per_second : float
         Results, from the first that was stored to the last.
     """

@@ -252,10 +252,10 @@ def is_same(results: Results, axis: Axis, value: str) -> bool:
 def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | None:
     """Count the rows of a table with each of two values; None if they differ.
 
-    Rows are read in batches, since some tables do not fit into memory.
+    Rows of other tables than that of groups are read in batches, since some do not fit into memory.
     """
-    # Small tables are in memory already, since the effects come of them.
-    scan = getattr(results, name).lazy() if name in SMALL else results.scan(name)
+    # The table of groups is in memory already, since the effects come of it.
+    scan = results.groups.lazy() if name == "groups" else results.scan(name)
     if axis.column not in scan.collect_schema().names():
         return 0
     ignored = [*LEADING_COLUMNS[:1], axis.column]

@@ -1,4 +1,4 @@
-"""Pages of runs on the command line. Only what they need is imported: they are to come at once."""
+"""Pages of runs on the command line; imports, of only what they need, are half of their time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ def report(
 ) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well.
 
-    Parameters are those of `write_page`.
+    Parameters
+    ----------
+    out, has_figures
+        As in `write_page`.
+    margin, reference
+        As in `Results.answer`.
     """
     with unvalidated():
         figures, claims = of_study(results)
@@ -59,7 +64,7 @@ def write_page(
     margin: float | None = None,
     reference: str | None = None,
 ) -> None:
-    """Write the page of a run, and its figures as files if wanted, and print where they are.
+    """Write the page of a run, and its figures as files if wanted, and log where they are.
 
     Parameters
     ----------
@@ -69,6 +74,8 @@ def write_page(
     has_figures : bool
         Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
         page.
+    margin, reference
+        As in `Results.answer`.
     """
     out = out or results.folder
     page = out if out.suffix == ".html" else out / "report.html"

@@ -40,7 +40,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy import special
 
 from fairwind.statistics.inference import Difference, holm
 
@@ -312,14 +311,16 @@ def samples_for(spread: float, confidence: float, power: float) -> int | None:
     int or None
         At least 2; None for more than a million.
     """
+    from scipy import special
+
+    # Quantiles fall with the size: it is never above what the larger ones need.
+    normal = ((special.ndtri(confidence) + special.ndtri(power)) * spread) ** 2
     size = 2
     while size <= MOST_SAMPLES:
         quantiles = special.stdtrit(size - 1, confidence) + special.stdtrit(size - 1, power)
         needed = (quantiles * spread) ** 2
         if needed <= size:
             return size
-        # Quantiles fall with the size: it is never above what the larger ones need.
-        normal = ((special.ndtri(confidence) + special.ndtri(power)) * spread) ** 2
         size = max(size + 1, math.ceil(min(normal, MOST_SAMPLES + 1)))
     return None
 

@@ -9,11 +9,12 @@ use fairwind_units::{Ratio, Span};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng as _};
 
-/// Maximum time from the end of bad weather to the end of a connection with a full-sized window: two time-outs.
-const MAX_COMPLETION_TIME: Span = Span::from_secs(105);
+/// Maximum time from the end of bad weather to the end of a connection with a full-sized window.
+const MAX_COMPLETION_TIME: Span = Span::from_secs(45);
 
-/// Smallest buffer of a receiver in bytes, of which it offers half at least (RFC 9293 §3.8.6.2.2).
-const MIN_BUFFER_BYTES: u32 = 600;
+/// Maximum time of the next time-out, to which F-RTO can lead a sender without SACK: the new data that it has sent
+/// fills the window.
+const MAX_NEXT_TIMEOUT: Span = Span::from_secs(60);
 
 /// Maximum time that silly window avoidance keeps a small segment back (RFC 9293 §3.8.6.2.1), and a round trip.
 const MAX_SMALL_SEGMENT_TIME: Span = Span::from_millis(1_100);
@@ -92,12 +93,10 @@ pub fn config() -> impl Strategy<Value = Config> {
     ];
     let nagle = prop_oneof![Just(Nagle::Off), Just(Nagle::Classic), Just(Nagle::Minshall)];
     let mss = prop_oneof![3 => Just(1460_u16), 1 => 500_u16..9_000];
-    let sizes = (MIN_BUFFER_BYTES..200_000, mss);
+    let sizes = (600_u32..200_000, mss);
     (profile, algorithm, nagle, any::<[bool; 7]>(), sizes, thin()).prop_map(
         |(profile, congestion, nagle, switches, (receive_buffer, mss), thin)| {
             let [sack, timestamps, scaling, mfr, lt, limited, collapse] = switches;
-            let base = profile.config();
-            let receive_buffer = receive_buffer.max(min_buffer(&base, mss));
             Config {
                 mss,
                 sack,
@@ -111,30 +110,44 @@ pub fn config() -> impl Strategy<Value = Config> {
                 receive_buffer,
                 congestion,
                 nagle,
-                ..base
+                ..profile.config()
             }
         },
     )
 }
 
-/// Smallest buffer with which a closed window opens again. Linux without window scaling leaves it closed while its
-/// limit of the window, a share of the memory, is below one segment (`__tcp_select_window`).
-fn min_buffer(base: &Config, mss: u16) -> u32 {
-    if base.receiving.accounting == BufferAccounting::Memory {
-        2 * u32::from(mss)
-    } else {
-        MIN_BUFFER_BYTES
+/// Two ends whose closed windows open again. Linux without window scaling leaves a window closed while its limit, a
+/// share of the memory, is below one segment (`__tcp_select_window`).
+fn reopening([mut client, mut server]: [Config; 2]) -> [Config; 2] {
+    let scales = client.window_scaling && server.window_scaling;
+    for end in [&mut client, &mut server] {
+        if !scales && end.receiving.accounting == BufferAccounting::Memory {
+            end.receive_buffer = end.receive_buffer.max(2 * u32::from(end.mss));
+        }
     }
+    [client, server]
+}
+
+/// Maximum time from the end of bad weather to the end of a connection of two ends that have written so many bytes.
+fn max_completion_time([client, server]: &[Config; 2], written: [usize; 2]) -> Span {
+    let mut time = MAX_COMPLETION_TIME
+        + max_silly_window_time(client, server, written[0])
+        + max_silly_window_time(server, client, written[1]);
+    let sack = client.sack && server.sack;
+    if !sack && (client.loss.forward_rto || server.loss.forward_rto) {
+        time += MAX_NEXT_TIMEOUT;
+    }
+    time
 }
 
 /// Maximum time that silly window avoidance adds to a transfer of `written` bytes. Zero for receivers that can offer
-/// full-sized windows.
+/// full-sized windows; others offer a quarter of their buffer at least.
 fn max_silly_window_time(sender: &Config, receiver: &Config, written: usize) -> Span {
-    let segment = u64::from(sender.mss.min(receiver.mss));
-    if u64::from(receiver.receive_buffer) >= 4 * segment {
+    let segment = u32::from(sender.mss.min(receiver.mss));
+    if receiver.receive_buffer >= 4 * segment {
         return Span::ZERO;
     }
-    MAX_SMALL_SEGMENT_TIME * (written as u64).div_ceil(u64::from(MIN_BUFFER_BYTES) / 2)
+    MAX_SMALL_SEGMENT_TIME * (written as u64).div_ceil(u64::from(receiver.receive_buffer / 4))
 }
 
 proptest! {
@@ -151,6 +164,7 @@ proptest! {
         writes in prop::collection::vec((1_usize..5_000, 0_u64..300), 1..30),
         answer in 0_usize..20_000,
     ) {
+        let [client, server] = reopening([client, server]);
         let mut pair = Pair::starting_at(client, server, isns[0], isns[1]);
         pair.judged_by(weather.judge());
         let mut written = 0;
@@ -186,9 +200,7 @@ proptest! {
 
     /// Once the network is perfect and the applications read, both streams complete and both ends
     /// close within bounded time. The bad weather lasts less than 30 s, so a running time-out has
-    /// at most 32 s left. The next one takes twice that, where new data sent by F-RTO fills the window of a sender
-    /// without SACK. A connection that waits for a wrong timer or for none takes longer.
-    /// A receiver whose buffer holds a few segments may offer silly windows only, of which each takes its time.
+    /// at most 32 s left. A connection that waits for a wrong timer or for none takes longer.
     #[test]
     fn transfer_completes_after_network_recovers(
         configs in (config(), config()),
@@ -196,7 +208,8 @@ proptest! {
         weather in weather(),
         steps in prop::collection::vec((0_usize..6_000, 0_usize..3_000, any::<bool>(), 0_u64..2_000), 1..15),
     ) {
-        let mut pair = Pair::established(configs.0.clone(), configs.1.clone());
+        let ends = reopening([configs.0, configs.1]);
+        let mut pair = Pair::established(ends[0].clone(), ends[1].clone());
         pair.judged_by(Weather { loss, ..weather }.judge());
         let mut written = [0, 0];
         for (up, down, reads, pause) in steps {
@@ -212,10 +225,8 @@ proptest! {
         pair.read_all(End::Server);
         pair.close(End::Client);
         pair.close(End::Server);
-        let silly = max_silly_window_time(&configs.0, &configs.1, written[0])
-            + max_silly_window_time(&configs.1, &configs.0, written[1]);
         let clear = pair.now;
-        pair.run_until(clear + MAX_COMPLETION_TIME + silly);
+        pair.run_until(clear + max_completion_time(&ends, written));
         prop_assert_eq!([pair.read_bytes(End::Server), pair.read_bytes(End::Client)], written);
         for state in [pair.client.state(), pair.server.state()] {
             prop_assert!(matches!(state, State::TimeWait | State::Closed), "{state:?}");
