@@ -24,6 +24,28 @@ pub(crate) fn run(experiment: &Experiment) -> Result<Tables, RunError> {
     Ok(run.run(&Control::default())?.tables)
 }
 
+/// Repetitions of a pair of runs: another program on the machine slows the kernel's router for a second or two, a wrong
+/// one differs every time.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// Tables of our router and of the kernel's, of the first pair with goodput within 3 %, or of the last one.
+fn pair_of_runs(path: &str) -> [Tables; 2] {
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let experiments = [path.to_owned(), format!("{path}router = \"kernel\"")]
+        .map(|path| experiment(&path, flows));
+    let mut attempt = 1;
+    loop {
+        let runs = experiments.each_ref().map(|one| run(one).expect("a run"));
+        let [mine, kernels] =
+            runs.each_ref().map(|tables| number(tables, "flows", "goodput_bits_per_second"));
+        if (mine - kernels).abs() < 0.03 * mine || attempt == MAX_ATTEMPTS {
+            return runs;
+        }
+        println!("attempt {attempt}: goodput {mine} and {kernels} bit/s");
+        attempt += 1;
+    }
+}
+
 /// The first value of a column.
 pub(crate) fn number(tables: &Tables, table: &str, column: &str) -> f64 {
     let table = tables.iter().find(|one| one.name == table).expect("a table");
@@ -40,11 +62,9 @@ fn greedy_goodput_matches_on_both_routers() {
     if !is_available("greedy_goodput_matches_on_both_routers") {
         return;
     }
-    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
     for queue in ["pfifo\", limit = \"20 packets", "bfifo\", limit = \"30 kB"] {
         let path = format!("{PATH}queue = {{ discipline = \"{queue}\" }}\n");
-        let ours = run(&experiment(&path, flows)).expect("a run");
-        let theirs = run(&experiment(&format!("{path}router = \"kernel\""), flows)).expect("a run");
+        let [ours, theirs] = pair_of_runs(&path);
         let of = |tables, column| number(tables, "flows", column);
         let [mine, kernels] = [&ours, &theirs].map(|tables| of(tables, "goodput_bits_per_second"));
         assert!((mine - kernels).abs() < 0.03 * mine, "{queue}: {mine} and {kernels} bit/s");
@@ -68,14 +88,12 @@ fn kernel_shapers_match_ours() {
     if !is_available("kernel_shapers_match_ours") {
         return;
     }
-    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
     let child = "child = { limit = \"20 packets\" }";
     for shaper in ["tbf\", rate = \"10 Mbit/s\", burst = \"3 kB\"", "htb\", rate = \"10 Mbit/s\""] {
         let path = format!(
             "rate = \"100 Mbit/s\"\nrtt = \"0 ms\"\nqueue = {{ discipline = \"{shaper}, {child} }}\n"
         );
-        let ours = run(&experiment(&path, flows)).expect("a run");
-        let theirs = run(&experiment(&format!("{path}router = \"kernel\""), flows)).expect("a run");
+        let [ours, theirs] = pair_of_runs(&path);
         let both = |table, column| [&ours, &theirs].map(|tables| number(tables, table, column));
         let [mine, kernels] = both("flows", "goodput_bits_per_second");
         println!("{shaper}: goodput {mine} and {kernels} bit/s");
