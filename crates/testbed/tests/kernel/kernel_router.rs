@@ -28,7 +28,12 @@ pub(crate) fn run(experiment: &Experiment) -> Result<Tables, RunError> {
 /// one differs every time.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Tables of our router and of the kernel's, of the first pair with goodput within 3 %, or of the last one.
+/// Whether goodput through our router and through the kernel's differs by less than 3 %.
+fn is_alike(mine: f64, kernels: f64) -> bool {
+    (mine - kernels).abs() < 0.03 * mine
+}
+
+/// Tables of our router and of the kernel's, of the first pair with goodput alike, or of the last one.
 fn pair_of_runs(path: &str) -> [Tables; 2] {
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
     let experiments = [path.to_owned(), format!("{path}router = \"kernel\"")]
@@ -38,7 +43,7 @@ fn pair_of_runs(path: &str) -> [Tables; 2] {
         let runs = experiments.each_ref().map(|one| run(one).expect("a run"));
         let [mine, kernels] =
             runs.each_ref().map(|tables| number(tables, "flows", "goodput_bits_per_second"));
-        if (mine - kernels).abs() < 0.03 * mine || attempt == MAX_ATTEMPTS {
+        if is_alike(mine, kernels) || attempt == MAX_ATTEMPTS {
             return runs;
         }
         println!("attempt {attempt}: goodput {mine} and {kernels} bit/s");
@@ -67,7 +72,7 @@ fn greedy_goodput_matches_on_both_routers() {
         let [ours, theirs] = pair_of_runs(&path);
         let of = |tables, column| number(tables, "flows", column);
         let [mine, kernels] = [&ours, &theirs].map(|tables| of(tables, "goodput_bits_per_second"));
-        assert!((mine - kernels).abs() < 0.03 * mine, "{queue}: {mine} and {kernels} bit/s");
+        assert!(is_alike(mine, kernels), "{queue}: {mine} and {kernels} bit/s");
         // Bytes that were read have arrived. Unreported packets count as missed, except for the few that
         // pass while the device counters are read.
         let unseen = of(&theirs, "payload_bytes_read") - of(&theirs, "payload_bytes_received");
@@ -97,7 +102,7 @@ fn kernel_shapers_match_ours() {
         let both = |table, column| [&ours, &theirs].map(|tables| number(tables, table, column));
         let [mine, kernels] = both("flows", "goodput_bits_per_second");
         println!("{shaper}: goodput {mine} and {kernels} bit/s");
-        assert!((mine - kernels).abs() < 0.03 * mine, "{shaper}: {mine} and {kernels} bit/s");
+        assert!(is_alike(mine, kernels), "{shaper}: {mine} and {kernels} bit/s");
         let [mine, kernels] = both("queues", "drops_queue_full_packets");
         println!("{shaper}: {mine} and {kernels} packets dropped");
         assert!(
