@@ -259,13 +259,17 @@ impl Datagrams {
     }
 
     /// Payload in bytes of the next datagram that leaves now, if one does; to be asked until none does.
+    ///
+    /// How many there are does not depend on when it is asked: one that was due before the stop leaves after it, if
+    /// the driver is late.
     pub fn poll_payload(&mut self, now: Instant) -> Option<u32> {
         if self.start <= now {
+            self.application.begin(self.start);
             self.start = Instant::MAX;
-            self.application.begin(now);
         }
-        if self.unsent_bytes == 0 && now < self.stop {
-            self.unsent_bytes = self.application.poll_write(now, 0).unwrap_or(0);
+        if self.unsent_bytes == 0 && self.application.next_write() < self.stop {
+            let last = Instant::from_nanos(self.stop.as_nanos() - 1);
+            self.unsent_bytes = self.application.poll_write(now.min(last), 0).unwrap_or(0);
         }
         let payload = self.most_payload.min(u32::try_from(self.unsent_bytes).unwrap_or(u32::MAX));
         self.unsent_bytes -= u64::from(payload);
@@ -294,5 +298,22 @@ mod tests {
         }
         assert_eq!(datagrams.deadline(), Instant::MAX);
         assert_eq!(datagrams.poll_payload(stop), None);
+    }
+
+    /// The writes at 5, 15 and 25 ms are due before the stop at 26 ms.
+    #[test]
+    fn late_driver_sends_what_was_due_before_stop() {
+        let every = Sampler::Constant(Span::from_millis(10).as_nanos());
+        let application = Application::Thin(Thin::new(Sampler::Constant(100), every, 1));
+        let (start, stop) = (Instant::from_millis(5), Instant::from_millis(26));
+        for late in [8, 30] {
+            let mut datagrams = Datagrams::new(application.clone(), (start, stop), 100);
+            let mut sent = 0;
+            while datagrams.deadline() < Instant::MAX {
+                let now = datagrams.deadline() + Span::from_millis(late);
+                sent += std::iter::from_fn(|| datagrams.poll_payload(now)).count();
+            }
+            assert_eq!(sent, 3, "{late} ms late");
+        }
     }
 }
