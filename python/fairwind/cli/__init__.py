@@ -37,10 +37,11 @@ def main() -> None:
         sys.modules["rich"] = None  # type: ignore[assignment]
     # Most objects stay: to search them as often as usual takes a tenth of a short command's time.
     gc.set_threshold(OBJECTS_BETWEEN_SEARCHES)
-    from fairwind.cli.commands import app
+    from fairwind.cli.commands import app, with_one_command
     from fairwind.cli.output import exit_code_of
 
-    code = exit_code_of(lambda: app(prog_name="fairwind"))
+    asked = with_one_command(app, sys.argv[1]) if len(sys.argv) > 1 else app
+    code = exit_code_of(lambda: asked(prog_name="fairwind"))
     # The interpreter ends with a search for garbage in all objects: a tenth of the time of a page.
     # Files are written and closed by then, so no finalizer is missed.
     gc.freeze()
