@@ -263,11 +263,11 @@ def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | N
         scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored)
         for label in (axis.labels[0], value)
     ]
-    rows, others = (one.item() for one in pl.collect_all([side.select(pl.len()) for side in sides]))
-    if rows != others:
-        return None
-    for start in range(0, rows, BATCH_ROWS):
-        parts = pl.collect_all([side.slice(start, BATCH_ROWS) for side in sides])
-        if not parts[0].equals(parts[1]):
+    rows = 0
+    while True:
+        one, other = pl.collect_all([side.slice(rows, BATCH_ROWS) for side in sides])
+        if not one.equals(other):
             return None
-    return int(rows)
+        rows += one.height
+        if one.height < BATCH_ROWS:
+            return rows

@@ -186,13 +186,15 @@ class Results:
         return self._file(name).exists()
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read one table.
+        """Read one table, unless it has been read and kept as an attribute.
 
         Raises
         ------
         FairwindError
             If it is missing or damaged.
         """
+        if isinstance(kept := vars(self).get(name), pl.DataFrame):
+            return kept
         path = self._existing(name)
         try:
             return pl.read_parquet(path)
@@ -249,6 +251,8 @@ class Results:
         FairwindError
             If it is missing or damaged.
         """
+        if isinstance(kept := vars(self).get(name), pl.DataFrame):
+            return kept.head(rows), kept.height
         try:
             scan = self.scan(name)
             first, length = pl.collect_all([scan.head(rows), scan.select(pl.len())])

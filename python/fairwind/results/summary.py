@@ -83,10 +83,11 @@ def tidy_overview(results: Results) -> pl.DataFrame:
 def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> Estimates:
     """Estimate the mean of measures for every combination of keys, in order of appearance."""
     rows, measures = [], [*dict.fromkeys(measures)]
-    for key, part in frame.group_by(list(keys), maintain_order=True):
-        columns = part.select(pl.col(measures).cast(pl.Float64)).to_numpy().T
+    columns = [frame[name].cast(pl.Float64).to_numpy() for name in measures]
+    keyed = frame.select(keys).with_row_index("row number")
+    for *key, places in keyed.group_by(keys, maintain_order=True).all().iter_rows():
         for measure, values in zip(measures, columns, strict=True):
-            found = mean_interval(values)
+            found = mean_interval(values[places])
             rows.append([*key, measure, found.estimate, found.low, found.high, found.samples])
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
     schema = {name: frame.schema[name] for name in keys} | {"measure": pl.String()} | numbers

@@ -72,7 +72,9 @@ def differences_among(
 ) -> pl.DataFrame:
     """Compare variants as `differences` does, among rows of the groups table of one group."""
     rows = []
-    ordered = groups.sort("seed", maintain_order=True)
+    # Of hundreds of columns, these are all that the panels need.
+    needed = dict.fromkeys([*panels, VARIANT, "seed", *measures])
+    ordered = groups.select(*needed).sort("seed", maintain_order=True)
     for key, panel in ordered.group_by(list(panels), maintain_order=True):
         place = dict(zip(panels, key, strict=True))
         reference = panel.filter(pl.col(VARIANT) == REFERENCE)
