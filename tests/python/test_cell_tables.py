@@ -50,7 +50,7 @@ def test_a_large_table_is_scanned_where_it_has_rows(
 
 def test_tables_of_an_earlier_version_in_files_of_their_own_are_read(tmp_path: Path) -> None:
     ROWS.write_parquet(tmp_path / "flows.parquet")
-    (tmp_path / "groups.arrows").write_bytes(stream_bytes(ROWS))
+    (tmp_path / "groups.arrows").write_bytes(stream_bytes(ROWS, "zstd"))
     written = CellTables(tmp_path)
     assert written.names == {"flows", "groups"}
     assert written.read("flows").equals(ROWS)

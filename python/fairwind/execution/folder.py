@@ -183,16 +183,18 @@ def with_leading_columns(
 def _behind(leading: list[pl.Series], frame: Any) -> Any:  # noqa: ANN401 - as it is given
     """Put these values in front of every row.
 
-    A table in memory is made anew of its columns: it has few rows, and to plan an expression would
-    take longer than to carry it out.
+    A table in memory gets one column after the other: it has few rows, and to plan an expression
+    would take longer than to carry it out.
     """
     if isinstance(frame, pl.LazyFrame):
         values = (pl.lit(one[0], one.dtype).alias(one.name) for one in leading)
         return frame.select(*values, pl.all())
     if not frame.width:
         return frame
-    columns = (one.new_from_index(0, frame.height) for one in leading)
-    return pl.DataFrame([*columns, *frame.get_columns()])
+    behind = frame.clone()  # the columns are the same, so this copies no rows
+    for place, one in enumerate(leading):
+        behind.insert_column(place, one.new_from_index(0, frame.height))
+    return behind
 
 
 def finished_cells(out: Path, plan: Plan) -> list[Path]:

@@ -69,9 +69,10 @@ def _read_rows(folders: list[Path], place: Path) -> dict[str, _Table]:
     for folder in folders:
         cell = CellTables(folder)
         for name in cell.names:
-            table = tables.setdefault(name, _Table(place / name))
+            if name not in tables:
+                tables[name] = _Table(place / name)
             if not cell.is_large(name):
-                table.add(cell.read(name))
+                tables[name].add(cell.read(name))
         if sum(table.held_bytes for table in tables.values()) > MOST_HELD_BYTES:
             for table in tables.values():
                 table.spill()

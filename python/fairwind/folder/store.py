@@ -81,6 +81,11 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
     Path
         A folder to write into. At the end of the block it gets its final name; if the block fails,
         nothing of it is left.
+
+    Notes
+    -----
+    The names are not waited for, only the files: a loss of power may take the newest results, which
+    are then computed again.
     """
     final = cell_folder(out, cell, replicate)
     temporary = final.with_name(f"{TEMPORARY}{final.name}")
@@ -90,12 +95,10 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
         yield temporary
         for file in temporary.iterdir():
             _sync(file)
-        _sync(temporary)
         temporary.rename(final)
     except BaseException:  # an interruption, too, leaves nothing half written
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    _sync(final.parent)
 
 
 ROWS_AT_ONCE = 1 << 17
