@@ -35,6 +35,14 @@ def test_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert written.read("absent").width == 0
 
 
+def test_small_tables_take_less_space_together(tmp_path: Path) -> None:
+    names = [f"measure_{number}" for number in range(40)]
+    wide = pl.DataFrame({name: [float(number)] for number, name in enumerate(names)})
+    write_tables(tmp_path, {f"table_{number}": wide for number in range(5)})
+    (file,) = tmp_path.iterdir()
+    assert 3 * file.stat().st_size < 5 * len(stream_bytes(wide, "zstd"))
+
+
 @pytest.mark.parametrize("kept", [ROWS, ROWS.lazy()])
 def test_a_large_table_is_scanned_where_it_has_rows(
     tmp_path: Path, kept: pl.DataFrame | pl.LazyFrame
