@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -105,3 +106,19 @@ def test_runs_of_a_block_share_clusters(clusters) -> None:
             assert schedulers(3, 4, 3) == ["tcp://3:1", "tcp://4:1", "tcp://3:1"]
         assert clusters == ["start 3", "start 4"]
     assert clusters == ["start 3", "start 4", "stop 4", "stop 3"]
+
+
+def test_started_clusters_watch_themselves_less(monkeypatch) -> None:
+    import dask
+
+    inherited = []
+
+    def made(_: object) -> AbstractContextManager[SimpleNamespace]:
+        inherited.append({name: dask.config.get(name) for name in deploy.LEAN})
+        return nullcontext(SimpleNamespace(scheduler_address="tcp://alpha:1"))
+
+    monkeypatch.setattr(deploy, "_ssh", made)
+    with deploy.started(parse_address("ssh:alpha,beta")) as scheduler:
+        assert scheduler == "tcp://alpha:1"
+    assert inherited == [deploy.LEAN]
+    assert dask.config.get("distributed.worker.profile.enabled") is True
