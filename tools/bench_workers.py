@@ -7,8 +7,8 @@ other down by shared caches and cores, which is no cost of a cluster. Throughput
 wall-clock time, which needs an idle machine; the processors that the runs had are printed. It is
 that from the first result to the last, without the command's start and the merging at its end,
 which have one processor whatever the workers do; the whole command is printed beside it. One worker
-and two run by turns, since a machine is now quick, now slow: medians count. What two processes that
-only count do more than one is printed with each turn: more cannot be had of workers.
+and two run by turns, since a machine is now quick, now slow: medians count. The ratio of two
+busy-loop processes to one, in the same turns, is the upper bound of what workers can reach.
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ def _print_overhead(place: Path, simulations: int) -> None:
 
 def _print_throughput(place: Path, name: str, text: str) -> None:
     """Print how much more two workers do than one; they share processors with all others."""
-    turns, counting = [], []
+    turns, busy = [], []
     for turn in range(TURNS):
         turns.append(
             [_throughput(place, f"{name}-{turn}-{workers}", text, workers) for workers in (1, 2)]
         )
-        counting.append([_counts_per_second(processes) for processes in (1, 2)])
+        busy.append([_busy_loops_per_second(processes) for processes in (1, 2)])
     count = turns[0][0].simulations
     each = 1000 * median(one.cost.cluster_s / count for one, _ in turns)
     print(f"{count} {name} simulations, {each:.0f} ms of scheduler and worker for each:")
@@ -138,18 +138,18 @@ def _print_throughput(place: Path, name: str, text: str) -> None:
         "simulations a second of the whole command",
         [[count / run.cost.wall_s for run in pair] for pair in turns],
     )
-    _print_ratio("what processes that only count do a second", counting)
+    _print_ratio("busy-loop processes a second", busy)
     _print_ratio("processors in use", [[run.processors for run in pair] for pair in turns])
 
 
-COUNTING = "for _ in range(30_000_000): pass"
+BUSY_LOOP = "for _ in range(30_000_000): pass"
 """What a process without memory, files or neighbours does: about a second."""
 
 
-def _counts_per_second(processes: int) -> float:
+def _busy_loops_per_second(processes: int) -> float:
     """Give how many of so many processes would end in a second."""
     began = time.monotonic()
-    running = [subprocess.Popen([sys.executable, "-c", COUNTING]) for _ in range(processes)]
+    running = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(processes)]
     for one in running:
         one.wait()
     return processes / (time.monotonic() - began)

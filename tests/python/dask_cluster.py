@@ -12,11 +12,11 @@ from pathlib import Path
 
 PYTHON = Path(__file__).parents[2] / "python"
 
-LEAN = {
+SETTINGS = {
     "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
 }
-"""What the guide for clusters tells to set."""
+"""The settings in the guide to clusters."""
 
 
 def free_port() -> int:
@@ -121,7 +121,7 @@ class DaskCluster:
     def _start(self, *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", *arguments]
         environment = os.environ | {"PYTHONPATH": str(PYTHON), "POLARS_MAX_THREADS": "1"}
-        environment |= LEAN | variables
+        environment |= SETTINGS | variables
         with (self.folder / f"{len(self._all)}-{arguments[0]}.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         self._all.append(process)

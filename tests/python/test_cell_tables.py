@@ -9,7 +9,15 @@ import pytest
 
 from fairwind.execution import merge
 from fairwind.execution.execute import RunSettings, run_plan
-from fairwind.folder.cell_tables import LARGE, CellTables, large_tables, stream_bytes, write_tables
+from fairwind.folder import cell_tables
+from fairwind.folder.cell_tables import (
+    LARGE,
+    CellTables,
+    DamagedFileError,
+    large_tables,
+    stream_bytes,
+    write_tables,
+)
 from made_up import ScriptedEngine, plan
 
 ROWS = pl.DataFrame(
@@ -63,6 +71,38 @@ def test_tables_of_an_earlier_version_in_files_of_their_own_are_read(tmp_path: P
     assert written.names == {"flows", "groups"}
     assert written.read("flows").equals(ROWS)
     assert written.read("groups").equals(ROWS)
+
+
+def test_streams_that_an_earlier_version_compressed_alone_are_read(tmp_path: Path) -> None:
+    together = pl.DataFrame({"table": ["flows"], "stream": [stream_bytes(ROWS, "zstd")]})
+    (tmp_path / "tables.arrows").write_bytes(stream_bytes(together, "uncompressed"))
+    assert CellTables(tmp_path).read("flows").equals(ROWS)
+
+
+def test_a_table_of_many_values_is_a_file_by_itself(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(cell_tables, "MOST_VALUES_TOGETHER", ROWS.height * ROWS.width - 1)
+    write_tables(tmp_path, {"flows": ROWS, "groups": ROWS.head(1)})
+    assert {file.name for file in tmp_path.iterdir()} == {"flows.arrows", "tables.arrows"}
+    written = CellTables(tmp_path)
+    assert written.names == {"flows", "groups"}
+    assert written.read("flows").equals(ROWS)
+    assert written.read("groups").equals(ROWS.head(1))
+
+
+def test_damaged_rows_of_a_large_table_name_their_simulation(tmp_path: Path) -> None:
+    run_plan(plan(replicates=2), ScriptedEngine(), RunSettings(1, tmp_path))
+    whole, damaged = sorted((tmp_path / "cells").iterdir())[:2]
+    for folder in (whole, damaged):
+        pl.DataFrame({"at_s": [0.5] * 1000, "packet": [*range(1000)]}).write_parquet(
+            folder / f"{EVENTS}.parquet", compression="zstd"
+        )
+    file = damaged / f"{EVENTS}.parquet"
+    content = bytearray(file.read_bytes())
+    content[20:60] = bytes(40)  # in a page; what describes the file stands at its end
+    file.write_bytes(content)
+    with pytest.raises(DamagedFileError) as raised:
+        merge.merge_tables(tmp_path, plan(replicates=2))
+    assert raised.value.file == file
 
 
 def test_merging_on_the_disk_gives_the_same_rows(tmp_path: Path, monkeypatch) -> None:

@@ -58,6 +58,18 @@ def test_merged_tables_are_the_same_bytes_for_any_number_of_jobs(tmp_path):
     assert files(one.folder) == files(two.folder) == files(eight.folder)
 
 
+def test_a_table_that_was_read_before_is_copied(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    columns = results.groups.columns
+    copy = results.table("groups")
+    assert copy.equals(results.groups)
+    copy.insert_column(0, pl.Series("own", [0] * copy.height))
+    assert results.groups.columns == columns
+    first, rows = results.first_rows("groups", 1)
+    assert first.equals(results.groups.head(1))
+    assert rows == results.groups.height
+
+
 def test_a_finished_run_is_not_repeated(tmp_path):
     engine = ScriptedEngine()
     run_plan(plan(), engine, RunSettings(2, tmp_path))

@@ -71,3 +71,17 @@ def test_pages_alone_import_what_they_draw_with(tmp_path, monkeypatch):
     modules = imported("-m", "fairwind.cli", "report", "run")
     assert not {name.partition(".")[0] for name in modules} & UNNEEDED
     assert len(modules) <= MOST_MODULES_OF_REPORT, len(modules)
+
+
+def test_one_command_is_the_same_as_among_all():
+    from typer.main import get_command
+
+    from fairwind.cli.commands import app, with_one_command
+
+    for name, command in get_command(app).commands.items():
+        alone = get_command(with_one_command(app, name))
+        assert list(alone.commands) == [name]
+        (one,) = alone.commands.values()
+        with command.make_context(name, ["--help"], resilient_parsing=True) as context:
+            assert one.get_help(context) == command.get_help(context)
+    assert with_one_command(app, "chek") is app

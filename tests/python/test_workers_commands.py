@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import SimpleNamespace
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -108,17 +110,31 @@ def test_runs_of_a_block_share_clusters(clusters) -> None:
     assert clusters == ["start 3", "start 4", "stop 4", "stop 3"]
 
 
-def test_started_clusters_watch_themselves_less(monkeypatch) -> None:
-    import dask
+PROFILE = "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"
 
-    inherited = []
+STARTED = """
+import dask
+from contextlib import nullcontext
+from types import SimpleNamespace
+from fairwind.execution import deploy
+from fairwind.execution.address import parse_address
 
-    def made(_: object) -> AbstractContextManager[SimpleNamespace]:
-        inherited.append({name: dask.config.get(name) for name in deploy.LEAN})
-        return nullcontext(SimpleNamespace(scheduler_address="tcp://alpha:1"))
+def made(address):
+    print(dask.config.get("distributed.worker.profile.enabled"))
+    return nullcontext(SimpleNamespace(scheduler_address="tcp://alpha:1"))
 
-    monkeypatch.setattr(deploy, "_ssh", made)
-    with deploy.started(parse_address("ssh:alpha,beta")) as scheduler:
-        assert scheduler == "tcp://alpha:1"
-    assert inherited == [deploy.LEAN]
-    assert dask.config.get("distributed.worker.profile.enabled") is True
+deploy._ssh = made
+with deploy.started(parse_address("ssh:alpha,beta")):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [({}, "False"), ({PROFILE: "'always'"}, "always")],
+)
+def test_started_clusters_reduce_monitoring(own: dict[str, str], expected: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != PROFILE} | own
+    command = [sys.executable, "-c", STARTED]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == expected

@@ -280,8 +280,8 @@ impl Datagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Sampler, Thin};
-    use fairwind_units::Span;
+    use crate::{BurstLength, Pace, Sampler, Thin, Write};
+    use fairwind_units::{BitRate, ByteCount, Span};
 
     #[test]
     fn write_is_limited_to_datagram() {
@@ -303,17 +303,32 @@ mod tests {
     /// The writes at 5, 15 and 25 ms are due before the stop at 26 ms.
     #[test]
     fn late_driver_sends_what_was_due_before_stop() {
-        let every = Sampler::Constant(Span::from_millis(10).as_nanos());
-        let application = Application::Thin(Thin::new(Sampler::Constant(100), every, 1));
+        let interval = Span::from_millis(10);
+        let every = Sampler::Constant(interval.as_nanos());
+        let write = |number: u64| Write { after: interval * number, bytes: 100 };
+        let pace = Pace::new(100, ByteCount::new(100), BitRate::from_bits_per_second(80_000));
+        let silence = Sampler::Constant(1);
+        let bursts = |length| OnOff::new(length, silence.clone(), Some(pace), 1);
+        let applications = [
+            Application::Thin(Thin::new(Sampler::Constant(100), every, 1)),
+            Application::Steady(Box::new(Steady::new(pace))),
+            Application::Replay(Box::new(Replay::new((0..4).map(write).collect()))),
+            Application::OnOff(Box::new(bursts(BurstLength::Volume(Sampler::Constant(400))))),
+            Application::OnOff(Box::new(bursts(BurstLength::Time(Sampler::Constant(
+                (interval * 4).as_nanos(),
+            ))))),
+        ];
         let (start, stop) = (Instant::from_millis(5), Instant::from_millis(26));
-        for late in [8, 30] {
-            let mut datagrams = Datagrams::new(application.clone(), (start, stop), 100);
-            let mut sent = 0;
-            while datagrams.deadline() < Instant::MAX {
-                let now = datagrams.deadline() + Span::from_millis(late);
-                sent += std::iter::from_fn(|| datagrams.poll_payload(now)).count();
+        for application in applications {
+            for late in [0, 8, 30] {
+                let mut datagrams = Datagrams::new(application.clone(), (start, stop), 100);
+                let mut sent = 0;
+                while datagrams.deadline() < Instant::MAX {
+                    let now = datagrams.deadline() + Span::from_millis(late);
+                    sent += std::iter::from_fn(|| datagrams.poll_payload(now)).count();
+                }
+                assert_eq!(sent, 3, "{late} ms late: {application:?}");
             }
-            assert_eq!(sent, 3, "{late} ms late");
         }
     }
 }

@@ -263,6 +263,10 @@ def _common_rows(results: Results, name: str, axis: Axis, value: str) -> int | N
         scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored)
         for label in (axis.labels[0], value)
     ]
+    if name not in SMALL:
+        first, second = pl.collect_all([side.select(pl.len()) for side in sides])
+        if first.item() != second.item():
+            return None
     rows = 0
     while True:
         one, other = pl.collect_all([side.slice(rows, BATCH_ROWS) for side in sides])

@@ -40,8 +40,8 @@ def main() -> None:
     from fairwind.cli.commands import app, with_one_command
     from fairwind.cli.output import exit_code_of
 
-    asked = with_one_command(app, sys.argv[1]) if len(sys.argv) > 1 else app
-    code = exit_code_of(lambda: asked(prog_name="fairwind"))
+    reduced = with_one_command(app, sys.argv[1]) if len(sys.argv) > 1 else app
+    code = exit_code_of(lambda: reduced(prog_name="fairwind"))
     # The interpreter ends with a search for garbage in all objects: a tenth of the time of a page.
     # Files are written and closed by then, so no finalizer is missed.
     gc.freeze()

@@ -466,7 +466,7 @@ def with_one_command(app: typer.Typer, name: str) -> typer.Typer:
     commands = [
         one
         for one in app.registered_commands
-        if one.callback and name in (one.name, one.callback.__name__)
+        if one.callback and (one.name or one.callback.__name__) == name
     ]
     groups = [one for one in app.registered_groups if one.name == name]
     if not commands and not groups:

@@ -312,7 +312,7 @@ class Cluster:
                 self._stored.append(work)
             else:
                 arrived.append((work, result.files))
-        # Each waits for the disk after every file and twice more, so several are written at once.
+        # Each waits for the disk after every file and once more, so several are written at once.
         ended += self._writers.map(lambda one: self._store(*one), arrived)
         return [*ended, *self._fetch()]
 

@@ -55,12 +55,22 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
         for name in names:
             file, table = out / f"{name}.parquet", tables.pop(name)
             if name in LARGE and (large := large_tables(folders, name)):
-                replace_lazily(file, pl.concat(large, how="vertical_relaxed"))
+                _write_large(file, large, folders)
             else:
                 table.write(file)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return names
+
+
+def _write_large(file: Path, tables: list[pl.LazyFrame], folders: list[Path]) -> None:
+    """Write a table that memory might not hold; of a damaged file, name the simulation."""
+    try:
+        replace_lazily(file, pl.concat(tables, how="vertical_relaxed"))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        for folder in folders:
+            CellTables(folder).check()
+        raise
 
 
 def _read_rows(folders: list[Path], place: Path) -> dict[str, _Table]:

@@ -27,7 +27,10 @@ SMALL = "tables.arrows"
 """The file of all others: a stream with the name of each table, and the stream that it is."""
 
 STREAM, PARQUET = ".arrows", ".parquet"
-"""Suffixes of files with one table, which earlier versions wrote."""
+"""Suffixes of files with one table."""
+
+MOST_VALUES_TOGETHER = 1 << 23
+"""A table of more values, 64 MiB of numbers, is a file by itself: the others are held together."""
 
 
 class DamagedFileError(FairwindError):
@@ -70,6 +73,8 @@ def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]
             write_lazily(folder / f"{name}{PARQUET}", frame)
         elif name in LARGE and frame.height:
             (folder / f"{name}{PARQUET}").write_bytes(parquet_bytes(frame))
+        elif frame.height * frame.width > MOST_VALUES_TOGETHER:
+            (folder / f"{name}{STREAM}").write_bytes(stream_bytes(frame, "zstd"))
         else:
             small[name] = stream_bytes(frame, "uncompressed")
     together = {"table": list(small), "stream": list(small.values())}
@@ -91,7 +96,7 @@ def stream_bytes(frame: pl.DataFrame, compression: Literal["zstd", "uncompressed
 
 
 class CellTables:
-    """Tables of a simulation's folder, of which the small ones are in memory as they are stored.
+    """Tables of a simulation's folder, of which the small ones are in memory as Arrow streams.
 
     Parameters
     ----------
@@ -104,7 +109,7 @@ class CellTables:
         self._together = self._streams()
 
     def _streams(self) -> dict[str, bytes]:
-        """Read the small tables as they are stored."""
+        """Read the streams of the small tables."""
         if not self._file.exists():
             return {}
         with _reading(self._file):

@@ -84,8 +84,8 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
 
     Notes
     -----
-    The names are not waited for, only the files: a loss of power may take the newest results, which
-    are then computed again.
+    The files and their names are synced, the folder's own name is not. After a power loss the
+    newest results may be missing; the same command computes them again.
     """
     final = cell_folder(out, cell, replicate)
     temporary = final.with_name(f"{TEMPORARY}{final.name}")
@@ -95,6 +95,7 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
         yield temporary
         for file in temporary.iterdir():
             _sync(file)
+        _sync(temporary)
         temporary.rename(final)
     except BaseException:  # an interruption, too, leaves nothing half written
         shutil.rmtree(temporary, ignore_errors=True)

@@ -186,7 +186,7 @@ class Results:
         return self._file(name).exists()
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read one table, unless it has been read and kept as an attribute.
+        """Read one table; a copy of the attribute of this name if that has been read.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class Results:
             If it is missing or damaged.
         """
         if isinstance(kept := vars(self).get(name), pl.DataFrame):
-            return kept
+            return kept.clone()  # the same columns: whoever changes the frame changes no other
         path = self._existing(name)
         try:
             return pl.read_parquet(path)
