@@ -80,7 +80,7 @@ def test_full_disk_is_reported_and_run_resumes(scenario, disk, tmp_path, full_of
         # A second at 5 Mbit/s is 0.6 MB at each end.
         scenario.write_text(SCENARIO + "\n[capture]\n")
     else:
-        ballast.write_bytes(bytes(2_700_000))
+        ballast.write_bytes(bytes(3_000_000))
     command = ("run", scenario, "--on", "kernel", "--out", "disk/run")
     code, out, error = fairwind(*command, cwd=tmp_path)
     assert (code, out) == (2, "")

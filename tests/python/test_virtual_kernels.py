@@ -247,7 +247,7 @@ def test_full_disk_keeps_finished_runs(tmp_path):
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=True)
     try:
-        (disk / "ballast").write_bytes(bytes(2_600_000))
+        (disk / "ballast").write_bytes(bytes(3_000_000))
         path = tmp_path / "eight.toml"
         path.write_text(SCENARIO.format(seconds=4) + "\n[sweep]\nrepeat = 8\n")
         before = set(instances())
