@@ -193,7 +193,7 @@ class Results:
         FairwindError
             If it is missing or damaged.
         """
-        if isinstance(kept := vars(self).get(name), pl.DataFrame):
+        if (kept := self._kept(name)) is not None:
             return kept.clone()  # the same columns: whoever changes the frame changes no other
         path = self._existing(name)
         try:
@@ -251,7 +251,7 @@ class Results:
         FairwindError
             If it is missing or damaged.
         """
-        if isinstance(kept := vars(self).get(name), pl.DataFrame):
+        if (kept := self._kept(name)) is not None:
             return kept.head(rows), kept.height
         try:
             scan = self.scan(name)
@@ -267,6 +267,11 @@ class Results:
         usual = [name for name in TABLES if self.has_table(name)]
         there = sorted(file.stem for file in self.folder.glob("[a-z]*.parquet"))
         return usual + [name for name in there if name not in usual]
+
+    def _kept(self, name: str) -> pl.DataFrame | None:
+        """Give a table that an attribute has read."""
+        kept = vars(self).get(name)
+        return kept if isinstance(kept, pl.DataFrame) else None
 
     def _existing(self, name: str) -> Path:
         if not self.has_table(name):
