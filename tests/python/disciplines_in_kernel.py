@@ -25,8 +25,21 @@ def shell(commands):
     subprocess.run(["sh", "-e", "-c", commands], check=True)
 
 
-def build(child, before=""):
-    """Give a fresh device the discipline, and return a socket at its other end."""
+BEHIND_HTB = """
+    tc qdisc add dev near root handle 1: stab overhead -14 linklayer ethernet htb default 1
+    tc class add dev near parent 1: classid 1:1 htb rate 12mbit burst 1500 cburst 1500
+    {before}
+    tc qdisc add dev near parent 1:1 handle 10: {child}
+"""
+
+
+def behind_htb(child, before=""):
+    """Give a fresh device a rate with the discipline below, and return a socket at its end."""
+    return build(BEHIND_HTB.format(child=child, before=before))
+
+
+def build(disciplines):
+    """Give a fresh device disciplines, and return a socket at its other end."""
     subprocess.run("ip netns del far 2>&-; ip link del near 2>&-", shell=True, check=False)
     shell(
         f"""
@@ -39,10 +52,7 @@ def build(child, before=""):
         ip -n far link set there up
         address=$(ip -n far -br link show there | awk '{{print $3}}')
         ip neigh replace 10.9.0.2 lladdr $address dev near nud permanent
-        tc qdisc add dev near root handle 1: stab overhead -14 linklayer ethernet htb default 1
-        tc class add dev near parent 1: classid 1:1 htb rate 12mbit burst 1500 cburst 1500
-        {before}
-        tc qdisc add dev near parent 1:1 handle 10: {child}
+        {disciplines}
         """
     )
     time.sleep(1)
@@ -88,7 +98,7 @@ def received(receiver):
 
 def drops_of_pfifo_fast(limit, first, later_ms):
     """Count drops of a burst, and of 30 packets at each later millisecond."""
-    receiver = build("pfifo_fast", f"ip link set near txqueuelen {limit}")
+    receiver = behind_htb("pfifo_fast", f"ip link set near txqueuelen {limit}")
     flow, begin = sender(0), time.monotonic()
     burst(flow, 0, first)
     for millis in later_ms:
@@ -102,7 +112,7 @@ def drops_of_pfifo_fast(limit, first, later_ms):
 
 def fq(parameters, counts, packet_bytes=1500, services=(0, 0, 0)):
     """Send a burst of each flow through fq, and return labels with milliseconds."""
-    receiver = build(f"fq quantum 1500 {parameters}")
+    receiver = behind_htb(f"fq quantum 1500 {parameters}")
     flows = [
         sender(number, service)
         for number, service in zip(range(len(counts)), services, strict=False)
@@ -119,9 +129,38 @@ def times(parameters, count, packet_bytes=1500):
     return [millis for _, millis in fq(parameters, [count], packet_bytes)]
 
 
+HFSC = """
+    tc qdisc add dev near root handle 1: stab overhead -14 linklayer ethernet hfsc
+    tc class add dev near parent 1: classid 1:1 hfsc ls m2 12mbit ul m2 12mbit
+    tc class add dev near parent 1:1 classid 1:2 hfsc ls m2 6mbit
+    tc class add dev near parent 1:2 classid 1:10 hfsc ls m2 1mbit
+    tc class add dev near parent 1:2 classid 1:11 hfsc ls m2 2mbit ul m2 2500kbit
+    tc class add dev near parent 1:1 classid 1:12 hfsc rt m1 6mbit d 10ms m2 2mbit \
+        ls m1 0bit d 15ms m2 3mbit
+    tc class add dev near parent 1:1 classid 1:13 hfsc rt m2 1100kbit
+    for flow in 0 1 2 3; do
+        tc filter add dev near parent 1: protocol ip prio 1 u32 \
+            match ip dsfield $(($flow * 4)) 0xfc flowid 1:1$flow
+    done
+"""
+
+
+def order_behind_hfsc():
+    """Send two bursts of flows, each to its class, and return them in the order of arrival."""
+    receiver = build(HFSC)
+    flows = [sender(number, number << 2) for number in range(4)]
+    for flow in range(4):
+        burst(flows[flow], flow, 40)
+    time.sleep(0.3)
+    for flow, count in ((2, 20), (3, 10), (1, 20)):
+        burst(flows[flow], flow, count)
+    time.sleep(2)
+    return "".join(str(label) for label, _ in received(receiver))
+
+
 def losses_of_states(probabilities, count):
     """Send packets through netem's four states, and return which were lost."""
-    receiver = build("pfifo")
+    receiver = behind_htb("pfifo")
     shell(
         f"tc qdisc del dev near root; tc qdisc add dev near root netem loss state {probabilities}"
     )
@@ -160,5 +199,6 @@ RESULTS = {
     "by_quanta": times(f"{ONE} maxrate 400kbit low_rate_threshold 0", 12, 150),
     "states": shares(losses_of_states("2% 30% 20% 50% 1%", 300_000)),
     "bands": [label for label, _ in BANDS],
+    "hfsc": order_behind_hfsc(),
 }
 sys.stdout.write(json.dumps(RESULTS) + "\n")

@@ -1,7 +1,7 @@
-"""fq, pfifo_fast and netem of kernels in virtual time do what ours do.
+"""fq, pfifo_fast, hfsc and netem of kernels in virtual time do what ours do.
 
 The numbers are those of crates/network/tests/network/fq.rs and pfifo_fast.rs, where a link takes
-the place of htb, which lets one more packet pass at the beginning.
+the place of htb, which lets one more packet pass at the beginning; and of hfsc.rs, which needs none.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ pytestmark = pytest.mark.skipif(not KERNELS or not catalogue.WORKER.exists(), re
 
 PROGRAM = Path(__file__).parent / "disciplines_in_kernel.py"
 EXPRESS = 1 + 8
+ORDER_BEHIND_HFSC = (
+    "0232202121230101200010321000210003210001200031201000210300210001203021"
+    "2010202310022100023212122212232122222122312221311131131131113113113133"
+    "3333333322212132222122212322122212223113111311311311131133333333333333"
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +73,10 @@ def test_bands_of_fq_have_nine_three_and_one_parts(done):
     counts = Counter(done["bands"][:packets])
     for flow, parts in enumerate((9, 3, 1)):
         assert counts[flow] == pytest.approx(packets * parts / 13, abs=EXPRESS + 6)
+
+
+def test_order_behind_hfsc_is_ours(done):
+    assert done["hfsc"] == ORDER_BEHIND_HFSC
 
 
 def test_four_states_of_netem_lose_as_the_chain_says(done):

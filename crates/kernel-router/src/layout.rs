@@ -190,6 +190,12 @@ pub(super) fn for_kernel(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
                 class.child = class.child.take().map(|child| for_kernel(&child, groups));
             }
         }
+        Qdisc::Hfsc(hfsc) => {
+            for class in &mut hfsc.classes {
+                replace(&mut class.filters);
+                class.child = class.child.take().map(|child| for_kernel(&child, groups));
+            }
+        }
         Qdisc::Drr(drr) => {
             drr.classes.sort_by_key(|class| class.filters.is_empty());
             for class in &mut drr.classes {

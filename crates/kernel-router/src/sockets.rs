@@ -81,6 +81,7 @@ fn keeps_order(queue: &Qdisc) -> bool {
         | Qdisc::Pie(_)
         | Qdisc::Tbf(_) => queue.children().into_iter().all(keeps_order),
         Qdisc::Htb(htb) => htb.classes.len() == 1 && queue.children().into_iter().all(keeps_order),
+        Qdisc::Hfsc(_) => matches!(queue.children().as_slice(), [child] if keeps_order(child)),
         _ => false,
     }
 }
@@ -123,7 +124,7 @@ fn is_passive(queue: &Qdisc) -> bool {
         | Qdisc::PfifoFast(_)
         | Qdisc::Sfq(_)
         | Qdisc::Fq(_) => true,
-        Qdisc::Drr(_) | Qdisc::Prio(_) | Qdisc::Tbf(_) | Qdisc::Htb(_) => {
+        Qdisc::Drr(_) | Qdisc::Prio(_) | Qdisc::Tbf(_) | Qdisc::Htb(_) | Qdisc::Hfsc(_) => {
             queue.children().into_iter().all(is_passive)
         }
         _ => false,

@@ -17,8 +17,8 @@ use fairwind_network::{
     Topology,
 };
 use fairwind_qdisc::{
-    Cake, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio,
-    Red, Sfq, Tbf,
+    Cake, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie, Hfsc, HfscClass, Htb,
+    HtbClass, Pie, Prio, Red, ServiceCurve, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use std::hint::black_box;
@@ -176,6 +176,7 @@ fn disciplines() -> Vec<(String, LinkSpec)> {
     all.extend(
         [10, 100, 1000].map(|leaves| (format!("htb, {leaves} leaves"), shaped(htb(leaves)))),
     );
+    all.push(("hfsc, 10 leaves".to_owned(), shaped(hfsc(10))));
     all
 }
 
@@ -244,6 +245,27 @@ fn tbf() -> Qdisc {
         granularity: Span::ZERO,
         child: None,
     })
+}
+
+/// A class that is limited above `leaves`, each with real-time service of half its share.
+fn hfsc(leaves: u32) -> Qdisc {
+    let line = |rate| Some(ServiceCurve::linear(BitRate::from_bits_per_second(rate)));
+    let share = RATE.as_bits_per_second() / u64::from(leaves);
+    let class = |parent, real_time, filters, child| HfscClass {
+        name: String::new(),
+        parent,
+        real_time,
+        link_sharing: line(share),
+        upper_limit: None,
+        filters,
+        child,
+    };
+    let upper_limit = Some(ServiceCurve::linear(RATE));
+    let root = HfscClass { upper_limit, ..class(None, None, Vec::new(), None) };
+    let pfifo = Qdisc::Pfifo { limit_packets: 1000 };
+    let leaf = |leaf| class(Some(0), line(share / 2), of_flow(leaf), Some(pfifo.clone()));
+    let classes = std::iter::once(root).chain((0..leaves).map(leaf)).collect();
+    Qdisc::Hfsc(Hfsc { classes, default_class: None })
 }
 
 /// A class above `leaves`, of which ten have packets.

@@ -9,6 +9,8 @@ use crate::{
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt;
 
+mod hfsc;
+
 /// An error or a warning about a tree of disciplines, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QdiscFinding {
@@ -100,6 +102,7 @@ impl Check {
             Qdisc::Prio(prio) => self.prio(prio),
             Qdisc::Tbf(tbf) => self.tbf(tbf),
             Qdisc::Htb(htb) => self.htb(htb),
+            Qdisc::Hfsc(hfsc) => self.hfsc(hfsc),
         }
     }
 }
@@ -188,13 +191,33 @@ impl Check {
         for (index, class) in htb.classes.iter().enumerate() {
             self.htb_class(htb, index, class, is_parent(index));
         }
-        if let Some(index) = htb.default_class {
-            let exists = index < htb.classes.len();
-            self.hold(exists, "default", "no such class: name an existing one");
-            let is_leaf = !exists || !is_parent(index);
-            let rule = "the default class has classes below it, so it holds no packets: name a class without children";
-            self.hold(is_leaf, "default", rule);
-        }
+        self.default_class(htb.default_class, htb.classes.len(), is_parent);
+    }
+
+    fn default_class(
+        &mut self,
+        default: Option<usize>,
+        classes: usize,
+        is_parent: impl Fn(usize) -> bool,
+    ) {
+        let Some(index) = default else { return };
+        let exists = index < classes;
+        self.hold(exists, "default", "no such class: name an existing one");
+        let is_leaf = !exists || !is_parent(index);
+        let rule = "the default class has classes below it, so it holds no packets: name a class without children";
+        self.hold(is_leaf, "default", rule);
+    }
+
+    /// A class with classes below; whether it is without a queue and without filters.
+    fn inner_class(&mut self, index: usize, is_without_child: bool, is_without_filters: bool) {
+        let inner = "a class with classes below holds no packets";
+        self.hold(is_without_child, &format!("classes[{index}].child"), inner);
+        self.hold(is_without_filters, &format!("classes[{index}].filters"), inner);
+    }
+
+    fn leaf_class(&mut self, index: usize, has_child: bool) {
+        let leaf = "a class without classes below holds packets, and needs a queue for them";
+        self.hold(has_child, &format!("classes[{index}].child"), leaf);
     }
 
     fn htb_class(&mut self, htb: &Htb, index: usize, class: &HtbClass, is_parent: bool) {
@@ -229,12 +252,9 @@ impl Check {
             );
         }
         if is_parent {
-            let inner = "a class with classes below holds no packets";
-            self.hold(class.child.is_none(), &key("child"), inner);
-            self.hold(class.filters.is_empty(), &key("filters"), inner);
+            self.inner_class(index, class.child.is_none(), class.filters.is_empty());
         } else {
-            let leaf = "a class without classes below holds packets, and needs a queue for them";
-            self.hold(class.child.is_some(), &key("child"), leaf);
+            self.leaf_class(index, class.child.is_some());
         }
         self.filters(&format!("classes[{index}]"), &class.filters);
         if let Some(child) = &class.child {
@@ -440,6 +460,7 @@ impl Warnings {
             Qdisc::FqCodel(fair) => self.target(at, fair.target, fair.interval, rate),
             Qdisc::Tbf(tbf) => self.tbf(at, tbf, rate),
             Qdisc::Htb(htb) => self.htb(at, htb, rate),
+            Qdisc::Hfsc(hfsc) => self.hfsc(at, hfsc, rate),
             Qdisc::Drr(drr) => {
                 let rest = drr.classes.iter().position(|class| class.filters.is_empty());
                 self.note(rest.is_some(), format!("{at}classes[{}].filters", rest.unwrap_or_default()), || {
@@ -454,11 +475,17 @@ impl Warnings {
 
     fn below(&mut self, at: &str, queue: &Qdisc, rate: Option<BitRate>) {
         for (key, child) in queue.named_children() {
-            let holds =
-                |class: &&HtbClass| class.child.as_ref().is_some_and(|c| std::ptr::eq(c, child));
+            let is_it =
+                |held: &Option<Qdisc>| held.as_ref().is_some_and(|c| std::ptr::eq(c, child));
             let own = match queue {
                 Qdisc::Tbf(tbf) => Some(tbf.rate),
-                Qdisc::Htb(htb) => htb.classes.iter().find(holds).map(|class| class.ceil),
+                Qdisc::Htb(htb) => {
+                    htb.classes.iter().find(|class| is_it(&class.child)).map(|class| class.ceil)
+                }
+                Qdisc::Hfsc(hfsc) => {
+                    let class = hfsc.classes.iter().find(|class| is_it(&class.child));
+                    class.and_then(|class| class.upper_limit).map(|limit| limit.m2)
+                }
                 _ => None,
             };
             self.queue(&format!("{at}{key}."), child, own.into_iter().chain(rate).min());
@@ -501,12 +528,12 @@ impl Warnings {
         self.note(is_small, format!("{at}mtu"), || {
             format!("packets above it never fit and are dropped; packets have up to {mtu}")
         });
-        self.faster_than_link(at, tbf.rate, link);
+        self.faster_than_link(&format!("{at}rate"), tbf.rate, link);
     }
 
-    fn faster_than_link(&mut self, at: &str, rate: BitRate, link: Option<BitRate>) {
+    fn faster_than_link(&mut self, key: &str, rate: BitRate, link: Option<BitRate>) {
         if let Some(link) = link {
-            self.note(rate > link, format!("{at}rate"), || {
+            self.note(rate > link, key.to_owned(), || {
                 format!("above the link's {link}: it has no effect")
             });
         }
@@ -529,21 +556,20 @@ impl Warnings {
                      they are sure of, so that it does not shape them; lower their rates and let them borrow up to a ceil"
                 )
             });
-            self.unreachable(htb, index, class, key("filters"));
+            let is_empty = class.child.is_some() && class.filters.is_empty();
+            self.unreachable(is_empty && htb.default_class != Some(index), key("filters"));
         }
         let shaped = Qdisc::Htb(htb.clone()).shaped_rate();
         if let Some(rate) = shaped {
-            let at = format!("{at}classes[0].");
-            self.faster_than_link(&at, rate, link);
+            self.faster_than_link(&format!("{at}classes[0].rate"), rate, link);
         }
         self.note(htb.default_class.is_none(), format!("{at}default"), || {
             "missing: packets without a matching filter pass unshaped, as in the kernel".to_owned()
         });
     }
 
-    fn unreachable(&mut self, htb: &Htb, index: usize, class: &HtbClass, key: String) {
-        let is_empty = class.child.is_some() && class.filters.is_empty();
-        self.note(is_empty && htb.default_class != Some(index), key, || {
+    fn unreachable(&mut self, is_unreachable: bool, key: String) {
+        self.note(is_unreachable, key, || {
             "the class has no filter and is not the default: it gets no packets".to_owned()
         });
     }

@@ -8,6 +8,7 @@ use crate::classless::{
     CakeInput, ChokeInput, CodelInput, Dualpi2Input, FqCodelInput, FqInput, FqPieInput,
     PfifoFastInput, PieInput, SfqInput,
 };
+use crate::hfsc::HfscInput;
 use crate::limit::{
     DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Fault, QueueLimit, Resolver, Scale,
 };
@@ -76,6 +77,9 @@ pub enum QueueTable {
     /// Hierarchy token bucket: each class has a rate and borrows up to its ceiling. With `rate` it has one
     /// class for all packets, with `classes` several.
     Htb(HtbInput),
+    /// Hierarchical fair service curve (Stoica, Zhang and Ng, 1997): classes are sure of their real-time curves, and
+    /// share what is left. Packets that no class takes are dropped, as in the kernel.
+    Hfsc(HfscInput),
 }
 
 /// Lets the tag of the first alternative be left out: changes the schema of a type with a tag.
@@ -166,6 +170,7 @@ impl Resolver<'_> {
             QueueTable::Prio(input) => input.resolve(self),
             QueueTable::Tbf(input) => input.resolve(self),
             QueueTable::Htb(input) => input.resolve(self),
+            QueueTable::Hfsc(input) => input.resolve(self),
         }
     }
 
@@ -175,7 +180,7 @@ impl Resolver<'_> {
     }
 
     /// The queue below, or what `tc` puts there.
-    fn child_or_pfifo(&mut self, key: &str, input: Option<&QueueInput>) -> Qdisc {
+    pub(crate) fn child_or_pfifo(&mut self, key: &str, input: Option<&QueueInput>) -> Qdisc {
         let usual = Qdisc::Pfifo { limit_packets: DEFAULT_PACKETS };
         input.map_or(usual, |input| self.child(key, input))
     }

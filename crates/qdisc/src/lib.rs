@@ -13,7 +13,7 @@
 //! # Ok::<(), fairwind_units::UnitError>(())
 //! ```
 //!
-//! Modules: `qdisc` (the tree and the disciplines that hold others), `classless` (all others), `parameters` (a
+//! Modules: `qdisc` (the tree and the disciplines that hold others), `hfsc` (one of them), `classless` (all others), `parameters` (a
 //! parameter's key, field, default and form), `input` and `text` (queues as a scenario writes them), `limit` (how much may
 //! wait), `check` (errors and warnings of a tree), `impair` (netem's impairments), `correlated` (the share that correlated
 //! draws hit), `recordings` (recorded rates, losses and delays), `demand` (capacity assigned on demand), [`tc`] (the syntax
@@ -57,6 +57,7 @@ mod check;
 mod classless;
 mod correlated;
 mod demand;
+mod hfsc;
 mod impair;
 mod input;
 mod limit;
@@ -73,6 +74,9 @@ pub use classless::{
     PfifoFastInput, Pie, PieInput, Sfq, SfqInput,
 };
 pub use demand::{Carrier, CarrierError, Placement, RequestPolicy, Terminal};
+pub use hfsc::{
+    Hfsc, HfscClass, HfscClassInput, HfscInput, ServiceCurve, ServiceCurveInput, ServiceCurvePieces,
+};
 pub use impair::{
     Chance, DelayStep, ImpairmentError, ImpairmentWarning, Impairments, Jitter, JitterDistribution,
     Loss, Reorder, Slot,

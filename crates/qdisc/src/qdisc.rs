@@ -4,6 +4,7 @@ use crate::classless::{
     AVERAGE_PACKET, Cake, Choke, Codel, Dualpi2, Fq, FqCodel, FqPie, PfifoFast, Pie, Sfq,
     USUAL_PROBABILITY, thresholds,
 };
+use crate::hfsc::Hfsc;
 use crate::limit::DEFAULT_PACKETS;
 use crate::parameters::parameter_table;
 use fairwind_units::{BitRate, Ratio, Span};
@@ -56,6 +57,8 @@ pub enum Qdisc {
     Tbf(Tbf),
     /// Hierarchy token bucket.
     Htb(Htb),
+    /// Hierarchical fair service curve.
+    Hfsc(Hfsc),
 }
 
 impl Default for Qdisc {
@@ -86,11 +89,12 @@ impl Qdisc {
             Self::Prio(_) => "prio",
             Self::Tbf(_) => "tbf",
             Self::Htb(_) => "htb",
+            Self::Hfsc(_) => "hfsc",
         }
     }
 
     /// The rate that nothing exceeds for long behind it, where it is a shaper: of an htb, that of the classes directly
-    /// below it, which cannot borrow.
+    /// below it, which cannot borrow; of an hfsc, their upper limits.
     pub fn shaped_rate(&self) -> Option<BitRate> {
         match self {
             Self::Tbf(tbf) => Some(tbf.rate),
@@ -101,6 +105,7 @@ impl Qdisc {
                 let whole = rates.fold(0, u64::saturating_add);
                 (whole > 0).then(|| BitRate::from_bits_per_second(whole))
             }
+            Self::Hfsc(hfsc) => hfsc.shaped_rate(),
             _ => None,
         }
     }
@@ -132,6 +137,12 @@ impl Qdisc {
             }
             Self::Htb(htb) => {
                 let classes = htb.classes.iter().enumerate();
+                classes
+                    .filter_map(|(i, class)| Some((class_key(i), class.child.as_ref()?)))
+                    .collect()
+            }
+            Self::Hfsc(hfsc) => {
+                let classes = hfsc.classes.iter().enumerate();
                 classes
                     .filter_map(|(i, class)| Some((class_key(i), class.child.as_ref()?)))
                     .collect()
@@ -168,6 +179,10 @@ impl Qdisc {
             }
             Self::Htb(htb) => {
                 let classes = htb.classes.iter().enumerate();
+                classes.for_each(|(index, class)| note_class(index, &class.filters));
+            }
+            Self::Hfsc(hfsc) => {
+                let classes = hfsc.classes.iter().enumerate();
                 classes.for_each(|(index, class)| note_class(index, &class.filters));
             }
             _ => {}

@@ -18,7 +18,7 @@ pub struct QueueText(String);
 pub struct QueueTextError(String);
 
 /// Disciplines that need parameters.
-const WITH_PARAMETERS: [&str; 5] = ["red", "choke", "drr", "tbf", "htb"];
+const WITH_PARAMETERS: [&str; 6] = ["red", "choke", "drr", "tbf", "htb", "hfsc"];
 
 /// Disciplines that need none.
 fn by_name() -> impl Iterator<Item = &'static str> {
@@ -68,6 +68,7 @@ fn needed(name: &str) -> &'static str {
         "choke" => "limit 60",
         "drr" => "/ class 1:1 match group thin / pfifo / class 1:2 / pfifo",
         "tbf" => "rate 1mbit burst 2k latency 50ms",
+        "hfsc" => "default 2 / class 1:1 sc rate 1mbit match group thin / class 1:2 ls rate 4mbit",
         _ => "rate 1mbit",
     }
 }

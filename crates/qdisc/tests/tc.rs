@@ -5,7 +5,8 @@
 use fairwind_qdisc::tc::{commands, kernel_commands, parse};
 use fairwind_qdisc::{
     Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
-    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+    FqCodel, FqPie, Hfsc, HfscClass, Htb, HtbClass, PfifoFast, Pie, Prio, Qdisc, Red, ServiceCurve,
+    Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::collection::vec;
@@ -66,6 +67,65 @@ fn thesis_bottleneck_is_parsed() {
     let leaf = HtbClass { burst_bytes: 1520, child: Some(pfifo(63)), ..class("1:1", megabits(5)) };
     let htb = Htb { classes: vec![leaf], default_class: Some(0), ..Htb::default() };
     assert_eq!(read("htb rate 5mbit burst 1520 / pfifo limit 63"), Qdisc::Htb(htb));
+}
+
+#[test]
+fn curves_of_hfsc_are_read_as_tc_reads_them() {
+    let chain = read(
+        "hfsc default 20 / class 1:1 ls rate 5mbit ul m2 5mbit \
+         / class 1:10 parent 1:1 sc umax 1500b dmax 20ms rate 400kbit match group thin \
+         / class 1:20 parent 1:1 ls m1 1mbit d 50ms m2 4mbit / fq_codel",
+    );
+    let line = ServiceCurve::linear(megabits(5));
+    let kilobits = |rate: u64| BitRate::from_bits_per_second(rate * 1000);
+    // 12 000 bits in 20 ms are 600 kbit/s.
+    let fast = ServiceCurve { m1: kilobits(600), d: Span::from_millis(20), m2: kilobits(400) };
+    let shared = ServiceCurve { m1: megabits(1), d: Span::from_millis(50), m2: megabits(4) };
+    let class = |name: &str, parent, link_sharing| HfscClass {
+        name: name.to_owned(),
+        parent,
+        real_time: None,
+        link_sharing: Some(link_sharing),
+        upper_limit: None,
+        filters: Vec::new(),
+        child: None,
+    };
+    let thin = Filter { group: Some("thin".to_owned()), ..Filter::default() };
+    let classes = vec![
+        HfscClass { upper_limit: Some(line), ..class("1:1", None, line) },
+        HfscClass {
+            real_time: Some(fast),
+            filters: vec![thin],
+            child: Some(pfifo(1000)),
+            ..class("1:10", Some(0), fast)
+        },
+        HfscClass { child: Some(read("fq_codel")), ..class("1:20", Some(0), shared) },
+    ];
+    assert_eq!(chain, Qdisc::Hfsc(Hfsc { classes, default_class: Some(2) }));
+    assert_eq!(
+        commands(&chain, "eth0")[1..4],
+        [
+            "tc class replace dev eth0 parent 1: classid 1:1 hfsc ls m2 5mbit ul m2 5mbit",
+            "tc class replace dev eth0 parent 1:1 classid 1:10 hfsc rt m1 600kbit d 20ms m2 400kbit \
+             ls m1 600kbit d 20ms m2 400kbit",
+            "tc class replace dev eth0 parent 1:1 classid 1:20 hfsc ls m1 1mbit d 50ms m2 4mbit",
+        ]
+    );
+}
+
+#[test]
+fn delay_longer_than_the_rate_needs_is_a_pause() {
+    // 1500 bytes take 12 ms at 1 Mbit/s: within 20 ms they may begin 8 ms late.
+    let late = ServiceCurve::for_delay(1500, Span::from_millis(20), megabits(1));
+    let m1 = BitRate::default();
+    assert_eq!(late, ServiceCurve { m1, d: Span::from_millis(8), m2: megabits(1) });
+    assert_eq!(ServiceCurve::for_delay(0, Span::ZERO, megabits(1)).d, Span::ZERO);
+    refused("hfsc / class 1:1 ul rate 1mbit", "column 26: a class of hfsc needs rt, ls or sc");
+    refused("hfsc / class 1:1 ls m1 1mbit d 5ms", "column 18: the curve: it needs m2, or rate");
+    refused(
+        "hfsc / class 1:1 rate 1mbit",
+        "column 18: \"rate\" is not a parameter of a class of hfsc",
+    );
 }
 
 #[test]
@@ -200,7 +260,7 @@ fn syntax_errors_have_position() {
     refused("htb ceil 5mbit", "column 10: a class of htb needs a rate");
     refused("pfifo / pfifo", "column 9: pfifo does not fit here");
     refused("pfifo / ", "column 7: a queue discipline or a class is missing here");
-    refused("sfq / class 1:1 rate 1mbit", "column 7: a class belongs to an htb or a drr");
+    refused("sfq / class 1:1 rate 1mbit", "column 7: a class belongs to an htb, drr or hfsc");
     refused(
         "htb default 30 / class 1:10 rate 1mbit",
         "column 13: the default class 1:30 does not exist",
@@ -515,6 +575,38 @@ fn htb(child: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
     })
 }
 
+fn curve() -> impl Strategy<Value = ServiceCurve> {
+    (rate(), 1..=u32::MAX, rate()).prop_map(|(m1, micros, m2)| {
+        let d = Span::from_micros(micros.into());
+        if micros % 2 == 0 { ServiceCurve::linear(m2) } else { ServiceCurve { m1, d, m2 } }
+    })
+}
+
+fn hfsc(child: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let class = (of(any::<prop::sample::Index>()), curve(), of(curve()), of(curve()), child);
+    (vec(class, 1..5), of(any::<prop::sample::Index>())).prop_map(|(drafts, default)| {
+        let parents: Vec<_> = drafts
+            .iter()
+            .enumerate()
+            .map(|(place, draft)| draft.0.filter(|_| place > 0).map(|index| index.index(place)))
+            .collect();
+        let classes: Vec<_> = (0..)
+            .zip(drafts)
+            .map(|(place, (_, link_sharing, real_time, upper_limit, child))| HfscClass {
+                name: String::new(),
+                parent: parents[place],
+                real_time,
+                link_sharing: Some(link_sharing),
+                upper_limit,
+                filters: Vec::new(),
+                child: (!parents.contains(&Some(place))).then_some(child),
+            })
+            .collect();
+        let default_class = default.map(|index| index.index(classes.len()));
+        Qdisc::Hfsc(Hfsc { classes, default_class })
+    })
+}
+
 fn tree() -> impl Strategy<Value = Qdisc> {
     leaf().prop_recursive(3, 12, 4, |child| {
         let drr =
@@ -526,7 +618,14 @@ fn tree() -> impl Strategy<Value = Qdisc> {
         let red = (red(), child.clone())
             .prop_map(|(red, child)| Qdisc::Red(Red { child: Some(Box::new(child)), ..red }));
         let child = child.boxed();
-        prop_oneof![tbf(child.clone()), prio(child.clone()), htb(child), drr, red]
+        prop_oneof![
+            tbf(child.clone()),
+            prio(child.clone()),
+            hfsc(child.clone()),
+            htb(child),
+            drr,
+            red
+        ]
     })
 }
 
@@ -535,6 +634,12 @@ fn nameless(mut queue: Qdisc) -> Qdisc {
     match &mut queue {
         Qdisc::Htb(htb) => {
             for class in &mut htb.classes {
+                class.name.clear();
+                class.child = class.child.take().map(nameless);
+            }
+        }
+        Qdisc::Hfsc(hfsc) => {
+            for class in &mut hfsc.classes {
                 class.name.clear();
                 class.child = class.child.take().map(nameless);
             }
@@ -571,7 +676,7 @@ proptest! {
     #[test]
     fn any_words_of_tc_are_answered(words in vec(prop::sample::select(vec![
         "tc", "qdisc", "class", "filter", "add", "dev", "eth0", "root", "parent", "handle", "1:", "1:1", "1:10",
-        "classid", "flowid", "htb", "prio", "tbf", "red", "drr", "pfifo", "rate", "5mbit", "burst", "1k", "limit",
+        "classid", "flowid", "htb", "hfsc", "ls", "m2", "prio", "tbf", "red", "drr", "pfifo", "rate", "5mbit", "burst", "1k", "limit",
         "63", "match", "ip", "group", "dport", "0xffff", "bands", "0", "default", "/", "\n", ";", "u32", "10",
     ]), 0..30)) {
         let _ = parse(&words.join(" "), LINK);

@@ -68,9 +68,10 @@ pub use experiment::{
 pub use factor::Factor;
 pub use fairwind_qdisc::{
     CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,
-    FqPieInput, HtbClassInput, HtbInput, NetemText, NetemTextError, PieInput, PrioFilterInput,
-    PrioInput, Qdisc, QueueInput, QueueLimit, QueueLimitError, QueueTable, QueueText,
-    QueueTextError, RedInput, SfqInput, TbfInput,
+    FqPieInput, HfscClassInput, HfscInput, HtbClassInput, HtbInput, NetemText, NetemTextError,
+    PieInput, PrioFilterInput, PrioInput, Qdisc, QueueInput, QueueLimit, QueueLimitError,
+    QueueTable, QueueText, QueueTextError, RedInput, ServiceCurveInput, ServiceCurvePieces,
+    SfqInput, TbfInput,
 };
 pub use impairments::{ImpairmentsInput, ImpairmentsTable, JitterInput, LossInput};
 pub use input::{

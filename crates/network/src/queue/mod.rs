@@ -10,6 +10,7 @@ mod dualpi2;
 mod fifo;
 mod flow_queueing;
 mod fq;
+mod hfsc;
 mod htb;
 mod pfifo_fast;
 mod pie;
@@ -30,6 +31,7 @@ use dualpi2::Dualpi2;
 use fairwind_qdisc::Qdisc;
 use flow_queueing::{FqCodel, FqPie};
 use fq::Fq;
+use hfsc::Hfsc;
 use htb::Htb;
 use pfifo_fast::PfifoFast;
 use pie::Pie;
@@ -60,6 +62,7 @@ pub fn build_discipline(queue: &Qdisc, seed: u64, groups: &FlowGroups) -> Box<dy
         Qdisc::FqPie(fq_pie) => Box::new(FqPie::new(fq_pie, seed)),
         Qdisc::Drr(drr) => Box::new(Drr::new(drr, seed, groups, &child)),
         Qdisc::Htb(htb) => Box::new(Htb::new(htb, seed, groups, &child)),
+        Qdisc::Hfsc(hfsc) => Box::new(Hfsc::new(hfsc, seed, groups, &child)),
         Qdisc::Dualpi2(dualpi2) => Box::new(Dualpi2::new(dualpi2, seed)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
         Qdisc::Cake(cake) => Box::new(Cake::new(cake, seed)),

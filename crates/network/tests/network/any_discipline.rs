@@ -3,7 +3,8 @@
 use fairwind_network::Qdisc;
 use fairwind_qdisc::{
     Cake, CakeAckFilter, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, Fq,
-    FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Prio, Red, Sfq, Tbf,
+    FqCodel, FqPie, Hfsc, HfscClass, Htb, HtbClass, PfifoFast, Pie, Prio, Red, ServiceCurve, Sfq,
+    Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..19, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..21, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -175,7 +176,43 @@ fn with_classes((ecn, one, other): (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdis
         Qdisc::Htb(htb(leaf, other)),
         Qdisc::Htb(Htb { default_class: None, ..htb(leaf, other) }),
         Qdisc::Htb(htb(&Qdisc::Tbf(tbf), false)),
+        Qdisc::Hfsc(hfsc(leaf, one)),
+        Qdisc::Hfsc(Hfsc { default_class: None, ..hfsc(leaf, one) }),
     ]
+}
+
+/// A class above two, one of which takes what can be marked and has real-time service.
+fn hfsc(leaf: &Qdisc, is_limited: bool) -> Hfsc {
+    let line = |rate| Some(ServiceCurve::linear(BitRate::from_bits_per_second(rate)));
+    let class = |parent, rate, child| HfscClass {
+        name: String::new(),
+        parent,
+        real_time: None,
+        link_sharing: line(rate),
+        upper_limit: None,
+        filters: Vec::new(),
+        child,
+    };
+    let fast = ServiceCurve::for_delay(1500, Span::from_millis(3), rate_of_thin());
+    let thin = HfscClass {
+        real_time: Some(fast),
+        filters: vec![Filter { protocol: Some(6), ..Filter::default() }],
+        ..class(Some(0), 1_000_000, Some(leaf.clone()))
+    };
+    let whole = class(None, 8_000_000, None);
+    let upper_limit = if is_limited { line(7_777_777) } else { None };
+    Hfsc {
+        classes: vec![
+            HfscClass { upper_limit, ..whole },
+            thin,
+            class(Some(0), 7_000_000, Some(leaf.clone())),
+        ],
+        default_class: Some(2),
+    }
+}
+
+fn rate_of_thin() -> BitRate {
+    BitRate::from_bits_per_second(1_000_000)
 }
 
 /// A class above two, one of which takes what can be marked.

@@ -13,6 +13,7 @@ mod disciplines;
 mod errors;
 mod flowing;
 mod fq;
+mod hfsc;
 mod late_poll;
 mod links;
 mod overfull;

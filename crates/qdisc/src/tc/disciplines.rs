@@ -1,6 +1,7 @@
 //! Disciplines and classes as `tc` names them, with their parameters.
 
 use super::draft::{Body, ClassBody, HtbBody, HtbClassBody};
+use super::hfsc::{CURVES, HfscClassBody};
 use super::words::{TcError, Words, advice, print_rate, print_time};
 use crate::parameters;
 use crate::{
@@ -11,7 +12,7 @@ use fairwind_units::{BitRate, Span};
 use std::fmt::Write as _;
 
 /// What `tc` knows, and `unlimited`, which is ours.
-pub(crate) const KINDS: [&str; 18] = [
+pub(crate) const KINDS: [&str; 19] = [
     "pfifo",
     "bfifo",
     "pfifo_fast",
@@ -29,6 +30,7 @@ pub(crate) const KINDS: [&str; 18] = [
     "prio",
     "tbf",
     "htb",
+    "hfsc",
     "unlimited",
 ];
 
@@ -56,14 +58,14 @@ pub fn supported_alternative(name: &str) -> Option<String> {
         "ingress" | "clsact" => {
             ("a queue of the link", "since packets are not held where they arrive")
         }
-        "hfsc" | "cbq" => ("htb", "which shapes and lends, too"),
+        "cbq" => ("htb", "which shapes and lends, too"),
         "sfb" | "gred" | "hhf" => ("red or fq_codel", "which drop early, too"),
         _ => return None,
     };
     Some(format!("{name} is not supported; the nearest is {nearest}, {why}"))
 }
 
-/// What stands behind the name of a discipline. An htb may have the parameters of one class beside its own: the class
+/// What stands behind the name of a discipline. An htb or hfsc may have the parameters of one class beside its own: the class
 /// that takes everything.
 pub(super) fn body(
     kind: &'static str,
@@ -77,6 +79,7 @@ pub(super) fn body(
         "tbf" => tbf(words).map(|tbf| (Body::Tbf(tbf), None)),
         "prio" => prio(words).map(|prio| (prio, None)),
         "drr" => words.option(&[]).map(|_| (Body::Drr, None)),
+        "hfsc" => hfsc(words),
         _ => htb(words),
     }
 }
@@ -241,6 +244,21 @@ fn htb(words: &mut Words<'_>) -> Result<(Body, Option<ClassBody>), TcError> {
     Ok((Body::Htb(htb), class))
 }
 
+/// The default class of an hfsc, and the curves of its only class where there are some.
+fn hfsc(words: &mut Words<'_>) -> Result<(Body, Option<ClassBody>), TcError> {
+    let (mut default, mut class) = (None, HfscClassBody::default());
+    let known: Vec<&str> = ["default"].into_iter().chain(CURVES).collect();
+    while let Some(key) = words.option(&known)? {
+        match key {
+            "default" => default = Some((minor(words)?, words.last)),
+            key => class.read(key, words)?,
+        }
+    }
+    let is_without = class == HfscClassBody::default();
+    let class = if is_without { None } else { Some(class.finish(words)?) };
+    Ok((Body::Hfsc { default }, class))
+}
+
 /// The minor number of a class, hexadecimal as everywhere in `tc`.
 fn minor(words: &mut Words<'_>) -> Result<u32, TcError> {
     let word = words.value("the minor number of a class")?;
@@ -251,13 +269,24 @@ fn minor(words: &mut Words<'_>) -> Result<u32, TcError> {
 
 /// The parameters of a class, `kind` being that of its discipline.
 pub(super) fn class_body(kind: &'static str, words: &mut Words<'_>) -> Result<ClassBody, TcError> {
-    words.subject = if kind == "drr" { "a class of drr" } else { "a class of htb" };
+    words.subject = match kind {
+        "drr" => "a class of drr",
+        "hfsc" => "a class of hfsc",
+        _ => "a class of htb",
+    };
     if kind == "drr" {
         let mut quantum_bytes = None;
         while words.option(&["quantum"])?.is_some() {
             quantum_bytes = Some(words.size()?);
         }
         return Ok(ClassBody::Drr { quantum_bytes });
+    }
+    if kind == "hfsc" {
+        let mut class = HfscClassBody::default();
+        while let Some(key) = words.option(&CURVES)? {
+            class.read(key, words)?;
+        }
+        return class.finish(words);
     }
     let mut class = HtbClassBody::default();
     while let Some(key) = words.option(&CLASS_KEYS)? {

@@ -1,8 +1,10 @@
 //! A tree as it was written, with its filters, and the tree of disciplines that is assembled from it.
 
+use super::hfsc::HfscClassBody;
 use super::words::{Place, TcError, Words, whole};
 use crate::{
-    DEFAULT_PACKETS, Drr, DrrClass, ETHERNET_FRAME, Filter, Htb, HtbClass, Prio, Qdisc, Tbf,
+    DEFAULT_PACKETS, Drr, DrrClass, ETHERNET_FRAME, Filter, Hfsc, HfscClass, Htb, HtbClass, Prio,
+    Qdisc, Tbf,
 };
 use fairwind_units::{BitRate, Span};
 
@@ -50,13 +52,30 @@ pub(super) enum Body {
     },
     Drr,
     Htb(HtbBody),
+    Hfsc {
+        default: Default,
+    },
 }
+
+impl Body {
+    /// What has classes of its own, by its name.
+    pub(super) fn classful(&self) -> Option<&'static str> {
+        match self {
+            Self::Htb(_) => Some("htb"),
+            Self::Drr => Some("drr"),
+            Self::Hfsc { .. } => Some("hfsc"),
+            _ => None,
+        }
+    }
+}
+
+/// Minor number of the default class, and where it was written.
+type Default = Option<(u32, Place)>;
 
 /// An htb without its classes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HtbBody {
-    /// Minor number of the default class, and where it was written.
-    pub(super) default: Option<(u32, Place)>,
+    pub(super) default: Default,
     pub(super) rate_to_quantum: u32,
     pub(super) direct_packets: u32,
     pub(super) granularity: Span,
@@ -79,6 +98,7 @@ pub(super) enum ClassBody {
     },
     /// With its rate.
     Htb(BitRate, HtbClassBody),
+    Hfsc(HfscClassBody),
 }
 
 /// The parameters of a class of an htb, as far as they are written.
@@ -299,7 +319,7 @@ fn samples_are_conserved(draft: &Draft) -> Result<(), TcError> {
 fn has_room(draft: &Draft, handle: Handle) -> bool {
     let owner = draft.disciplines.iter().find(|owner| owner.major == handle.major);
     match owner.map(|owner| &owner.body) {
-        Some(Body::Htb(_) | Body::Drr) => {
+        Some(Body::Htb(_) | Body::Drr | Body::Hfsc { .. }) => {
             draft.classes.iter().any(|class| class.handle == handle)
                 && !draft.classes.iter().any(|class| class.parent == Some(handle))
         }
@@ -346,6 +366,7 @@ impl Tree<'_> {
             }
             Body::Drr => Qdisc::Drr(self.drr(major, depth)?),
             Body::Htb(htb) => Qdisc::Htb(self.htb(major, htb, depth)?),
+            Body::Hfsc { default } => Qdisc::Hfsc(self.hfsc(major, *default, depth)?),
         })
     }
 
@@ -388,7 +409,7 @@ impl Tree<'_> {
         let class = |class: &ClassDraft| {
             let quantum = match class.body {
                 ClassBody::Drr { quantum_bytes } => quantum_bytes,
-                ClassBody::Htb(..) => None,
+                _ => None,
             };
             Ok(DrrClass {
                 quantum_bytes: quantum.unwrap_or(ETHERNET_FRAME),
@@ -401,35 +422,62 @@ impl Tree<'_> {
 
     fn htb(&self, major: u32, body: &HtbBody, depth: usize) -> Result<Htb, TcError> {
         let HtbBody { default, rate_to_quantum, direct_packets, granularity } = *body;
-        let handles: Vec<Handle> = self.classes(major).map(|class| class.handle).collect();
-        let index = |handle: Handle| handles.iter().position(|known| *known == handle);
-        let default_class = match default.filter(|(minor, _)| *minor != 0) {
-            Some((minor, place)) => {
-                let handle = Handle { major, minor };
-                let missing = || place.error(format!("the default class {handle} does not exist"));
-                Some(index(handle).ok_or_else(missing)?)
-            }
-            None => None,
-        };
+        let default_class = self.default_class(major, default)?;
         let mut classes = Vec::new();
         for class in self.classes(major) {
             let ClassBody::Htb(rate, body) = class.body else { continue };
             let ceil = body.ceil.unwrap_or(rate);
-            let is_leaf = !self.classes(major).any(|other| other.parent == Some(class.handle));
             let usual = HtbClass::new(class.handle.to_string(), rate, rate_to_quantum);
             classes.push(HtbClass {
-                parent: class.parent.and_then(index),
+                parent: class.parent.and_then(|parent| self.index(parent)),
                 ceil,
                 burst_bytes: body.burst_bytes.unwrap_or(usual.burst_bytes),
                 ceil_burst_bytes: body.ceil_burst_bytes.unwrap_or(HtbClass::default_burst(ceil)),
                 priority: body.priority.unwrap_or_default(),
                 quantum_bytes: body.quantum_bytes.unwrap_or(usual.quantum_bytes),
                 filters: self.filters(class.handle),
-                child: if is_leaf { Some(self.child_or_pfifo(class.handle, depth)?) } else { None },
+                child: self.child_of_leaf(class.handle, depth)?,
                 ..usual
             });
         }
         Ok(Htb { classes, default_class, rate_to_quantum, direct_packets, granularity })
+    }
+
+    fn hfsc(&self, major: u32, default: Default, depth: usize) -> Result<Hfsc, TcError> {
+        let mut classes = Vec::new();
+        for class in self.classes(major) {
+            let ClassBody::Hfsc(body) = class.body else { continue };
+            classes.push(HfscClass {
+                name: class.handle.to_string(),
+                parent: class.parent.and_then(|parent| self.index(parent)),
+                real_time: body.real_time,
+                link_sharing: body.link_sharing,
+                upper_limit: body.upper_limit,
+                filters: self.filters(class.handle),
+                child: self.child_of_leaf(class.handle, depth)?,
+            });
+        }
+        Ok(Hfsc { classes, default_class: self.default_class(major, default)? })
+    }
+
+    /// The queue of a class, unless it has classes below.
+    fn child_of_leaf(&self, class: Handle, depth: usize) -> Result<Option<Qdisc>, TcError> {
+        let is_leaf = !self.classes(class.major).any(|other| other.parent == Some(class));
+        is_leaf.then(|| self.child_or_pfifo(class, depth)).transpose()
+    }
+
+    /// The place of a class among those of its discipline.
+    fn index(&self, class: Handle) -> Option<usize> {
+        self.classes(class.major).position(|known| known.handle == class)
+    }
+
+    fn default_class(&self, major: u32, default: Default) -> Result<Option<usize>, TcError> {
+        let Some((minor, place)) = default.filter(|(minor, _)| *minor != 0) else {
+            return Ok(None);
+        };
+        let handle = Handle { major, minor };
+        let missing = || place.error(format!("the default class {handle} does not exist"));
+        self.index(handle).ok_or_else(missing).map(Some)
     }
 
     fn classes(&self, major: u32) -> impl Iterator<Item = &ClassDraft> {
@@ -446,7 +494,12 @@ impl Tree<'_> {
 
 /// Whether a body is a discipline with classes of this kind.
 fn has_classes(body: &Body, class: ClassBody) -> bool {
-    matches!((body, class), (Body::Htb(_), ClassBody::Htb(..)) | (Body::Drr, ClassBody::Drr { .. }))
+    matches!(
+        (body, class),
+        (Body::Htb(_), ClassBody::Htb(..))
+            | (Body::Drr, ClassBody::Drr { .. })
+            | (Body::Hfsc { .. }, ClassBody::Hfsc(_))
+    )
 }
 
 /// The number of the class of a discipline without own classes.

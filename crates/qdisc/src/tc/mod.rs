@@ -24,10 +24,11 @@
 //! `granularity` of tbf and htb, `match group NAME`.
 //!
 //! Modules: `words` (a text as words and numbers), `disciplines` (what follows a discipline's name), `syntax` (the two
-//! forms), `draft` (what stands where, and the tree of it), `netem`, `print`.
+//! forms), `draft` (what stands where, and the tree of it), `hfsc` (its curves), `netem`, `print`.
 
 mod disciplines;
 mod draft;
+mod hfsc;
 mod netem;
 mod print;
 mod syntax;

@@ -2,11 +2,12 @@
 
 use super::disciplines::print_cake;
 use super::draft::{ALL, Handle, IP, IPV6, IpWords, print_filter};
+use super::hfsc::print_curves;
 use super::words::{print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Choke, Codel, Dualpi2, Filter, Fq, FqCodel, FqPie, Htb, HtbClass, PfifoFast, Pie, Qdisc, Red,
-    Sfq, Tbf,
+    Choke, Codel, Dualpi2, Filter, Fq, FqCodel, FqPie, Hfsc, Htb, HtbClass, PfifoFast, Pie, Qdisc,
+    Red, Sfq, Tbf,
 };
 use fairwind_units::Span;
 
@@ -102,6 +103,7 @@ impl Printer<'_> {
                 self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
             }
             Qdisc::Htb(htb) => self.htb(htb, major),
+            Qdisc::Hfsc(hfsc) => self.hfsc(hfsc, major),
             _ => {}
         }
     }
@@ -111,22 +113,42 @@ impl Printer<'_> {
     }
 
     fn htb(&mut self, htb: &Htb, major: u32) {
-        let handles = handles(htb, major);
-        for (class, handle) in htb.classes.iter().zip(&handles) {
-            let parent = class.parent.and_then(|parent| handles.get(parent));
-            let parent = parent.map_or_else(|| format!("{major:x}:"), Handle::to_string);
-            let (device, parameters) = (self.device, class_parameters(class));
-            self.lines.push(format!(
-                "tc class replace dev {device} parent {parent} classid {handle} htb{parameters}"
-            ));
-        }
+        let handles = handles(htb.classes.iter().map(|class| &class.name), major);
         let classes = || handles.iter().copied().zip(&htb.classes);
+        for (handle, class) in classes() {
+            let parent = class.parent.and_then(|parent| handles.get(parent).copied());
+            self.class(handle, parent, &format!("htb{}", class_parameters(class)));
+        }
         for (handle, class) in classes() {
             if let Some(child) = &class.child {
                 self.below(handle, child);
             }
         }
         self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
+    }
+
+    fn hfsc(&mut self, hfsc: &Hfsc, major: u32) {
+        let handles = handles(hfsc.classes.iter().map(|class| &class.name), major);
+        let classes = || handles.iter().copied().zip(&hfsc.classes);
+        for (handle, class) in classes() {
+            let parent = class.parent.and_then(|parent| handles.get(parent).copied());
+            self.class(handle, parent, &format!("hfsc{}", print_curves(class)));
+        }
+        for (handle, class) in classes() {
+            if let Some(child) = &class.child {
+                self.below(handle, child);
+            }
+        }
+        self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
+    }
+
+    /// A class with its kind and parameters; without a parent directly below its discipline.
+    fn class(&mut self, handle: Handle, parent: Option<Handle>, parameters: &str) {
+        let parent = parent.map_or_else(|| format!("{:x}:", handle.major), |p| p.to_string());
+        let device = self.device;
+        self.lines.push(format!(
+            "tc class replace dev {device} parent {parent} classid {handle} {parameters}"
+        ));
     }
 
     /// Filters in the order in which they are asked, each with its class.
@@ -153,17 +175,16 @@ fn each(target: Handle, filters: &[Filter]) -> impl Iterator<Item = (Handle, &Fi
 }
 
 /// The numbers of the classes: those in their names where all are numbers of this discipline.
-fn handles(htb: &Htb, major: u32) -> Vec<Handle> {
-    let number = |class: &HtbClass| {
-        let (named, minor) = class.name.split_once(':')?;
+fn handles<'n>(names: impl Iterator<Item = &'n String>, major: u32) -> Vec<Handle> {
+    let names: Vec<&String> = names.collect();
+    let number = |name: &&String| {
+        let (named, minor) = name.split_once(':')?;
         let minor =
             u32::from_str_radix(minor, 16).ok().filter(|minor| (1..=0xffff).contains(minor))?;
         (u32::from_str_radix(named, 16).ok()? == major).then_some(Handle { major, minor })
     };
-    let named: Option<Vec<Handle>> = htb.classes.iter().map(number).collect();
-    named.unwrap_or_else(|| {
-        (1..).take(htb.classes.len()).map(|minor| Handle { major, minor }).collect()
-    })
+    let named: Option<Vec<Handle>> = names.iter().map(number).collect();
+    named.unwrap_or_else(|| (1..).take(names.len()).map(|minor| Handle { major, minor }).collect())
 }
 
 fn class_parameters(class: &HtbClass) -> String {
@@ -210,16 +231,23 @@ fn parameters(queue: &Qdisc, major: u32) -> String {
         }
         Qdisc::Htb(htb) => {
             let default =
-                htb.default_class.and_then(|index| handles(htb, major).get(index).copied());
-            let default = default.map(|handle| format!(" default {:x}", handle.minor));
+                default_class(htb.classes.iter().map(|c| &c.name), htb.default_class, major);
             let (r2q, direct) = (htb.rate_to_quantum, htb.direct_packets);
-            format!(
-                "{} r2q {r2q} direct_qlen {direct}{}",
-                default.unwrap_or_default(),
-                granularity(htb.granularity)
-            )
+            format!("{default} r2q {r2q} direct_qlen {direct}{}", granularity(htb.granularity))
+        }
+        Qdisc::Hfsc(hfsc) => {
+            default_class(hfsc.classes.iter().map(|c| &c.name), hfsc.default_class, major)
         }
     }
+}
+
+fn default_class<'n>(
+    names: impl Iterator<Item = &'n String>,
+    default: Option<usize>,
+    major: u32,
+) -> String {
+    let handle = default.and_then(|index| handles(names, major).get(index).copied());
+    handle.map_or_else(String::new, |handle| format!(" default {:x}", handle.minor))
 }
 
 fn granularity(granularity: Span) -> String {

@@ -62,8 +62,12 @@ impl Chain {
         let major = self.draft.next_major();
         let first = Handle { major, minor: 1 };
         let mut body = body;
-        if let (Body::Htb(htb), Some(class)) = (&mut body, class) {
-            htb.default = Some((1, place));
+        if let Some(class) = class {
+            match &mut body {
+                Body::Htb(htb) => htb.default = Some((1, place)),
+                Body::Hfsc { default } => *default = Some((1, place)),
+                _ => {}
+            }
             self.draft.classes.push(ClassDraft { handle: first, parent: None, body: class, place });
             self.open.push(Open { handle: first, rooms: 1 });
         }
@@ -102,17 +106,17 @@ impl Chain {
 
     /// The innermost discipline that has own classes.
     fn classful(&self) -> Option<(u32, &'static str)> {
-        self.draft.disciplines.iter().rev().find_map(|discipline| match discipline.body {
-            Body::Htb(_) => Some((discipline.major, "htb")),
-            Body::Drr => Some((discipline.major, "drr")),
-            _ => None,
-        })
+        self.draft
+            .disciplines
+            .iter()
+            .rev()
+            .find_map(|discipline| Some((discipline.major, discipline.body.classful()?)))
     }
 
     fn class(&mut self, words: &mut Words<'_>) -> Result<(), TcError> {
         let begin = words.last;
         let Some((innermost, _)) = self.classful() else {
-            return Err(begin.error("a class belongs to an htb or a drr, but none precedes it"));
+            return Err(begin.error("a class belongs to an htb, drr or hfsc, but none precedes it"));
         };
         let handle = read_handle(words, Some(innermost))?;
         let place = words.last;
@@ -142,11 +146,10 @@ impl Chain {
 
     fn kind_of(&self, handle: Handle, place: Place) -> Result<&'static str, TcError> {
         let of = |discipline: &&DisciplineDraft| discipline.major == handle.major;
-        match self.draft.disciplines.iter().find(of).map(|discipline| &discipline.body) {
-            Some(Body::Htb(_)) => Ok("htb"),
-            Some(Body::Drr) => Ok("drr"),
-            _ => Err(place.error(format!("no htb or drr has the number {:x}:", handle.major))),
-        }
+        let discipline = self.draft.disciplines.iter().find(of);
+        discipline.and_then(|discipline| discipline.body.classful()).ok_or_else(|| {
+            place.error(format!("no htb, drr or hfsc has the number {:x}:", handle.major))
+        })
     }
 
     fn filter(&mut self, words: &mut Words<'_>) -> Result<(), TcError> {
@@ -287,7 +290,7 @@ fn read_discipline(
     }
     let (body, class) = disciplines::body(kind, words, bandwidth)?;
     if class.is_some() {
-        return Err(place.error("in commands, set the rate of an htb in a class: tc class add"));
+        return Err(place.error("in commands, set rates and curves in a class: tc class add"));
     }
     let major = major.unwrap_or_else(|| draft.next_major().max(0x8001));
     if draft.disciplines.iter().any(|other| other.major == major) {
@@ -317,11 +320,15 @@ fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
     if parent.major != number.major {
         return Err(place.error(format!("a class below {parent} begins with {:x}:", parent.major)));
     }
-    let kind = words.value("htb or drr")?;
+    let kind = words.value("htb, drr or hfsc")?;
     let kind = match kind {
         "htb" => "htb",
         "drr" => "drr",
-        _ => return Err(words.wrong(format!("\"{kind}\" has no classes; known are htb, drr"))),
+        "hfsc" => "hfsc",
+        _ => {
+            let rule = format!("\"{kind}\" has no classes; known are htb, drr, hfsc");
+            return Err(words.wrong(rule));
+        }
     };
     let body = disciplines::class_body(kind, words)?;
     let parent = Some(parent).filter(|parent| parent.minor != 0);

@@ -164,6 +164,66 @@ fn classes_of_htb_name_their_parents() {
 }
 
 #[test]
+fn curves_of_hfsc_are_rates_pieces_or_delays() {
+    let queue = resolved(
+        "{ discipline = \"hfsc\", default = \"rest\", classes = [\
+         { name = \"all\", ls = \"900 kbit/s\", ul = \"900 kbit/s\" }, \
+         { parent = \"all\", sc = { umax = \"250 B\", dmax = \"10 ms\", rate = \"100 kbit/s\" }, \
+           filters = [{ group = \"thin\" }] }, \
+         { name = \"rest\", parent = \"all\", ls = { m1 = \"0 bit/s\", d = \"50 ms\", m2 = \"800 kbit/s\" }, \
+           ul = \"500 kbit/s\", child = { limit = \"100 ms\" } }] }",
+    );
+    let linear = |rate: &str| json!({ "m1": "0 bit/s", "d": "0 s", "m2": rate });
+    assert_eq!(queue["default_class"], 2);
+    assert_eq!(queue["classes"][0]["upper_limit"], linear("900 kbit/s"));
+    // 250 B within 10 ms are 200 kbit/s.
+    let fast = json!({ "m1": "200 kbit/s", "d": "10 ms", "m2": "100 kbit/s" });
+    assert_eq!(queue["classes"][1]["real_time"], fast);
+    assert_eq!(queue["classes"][1]["link_sharing"], fast);
+    let late = json!({ "m1": "0 bit/s", "d": "50 ms", "m2": "800 kbit/s" });
+    assert_eq!(queue["classes"][2]["link_sharing"], late);
+    // 500 kbit/s x 100 ms = 6250 B: 5 packets.
+    let child = json!({ "discipline": "pfifo", "limit_packets": 5 });
+    assert_eq!(queue["classes"][2]["child"], child);
+}
+
+#[test]
+fn classes_of_hfsc_have_what_they_need() {
+    let class = |text: &str| format!("{{ discipline = \"hfsc\", classes = [{text}] }}");
+    let refusals = [
+        ("{}", "path.queue.classes[0].ls: a class needs ls, rt, or sc for both"),
+        ("{ ls = { m1 = \"1 Mbit/s\", d = \"1 ms\" } }", "classes[0].ls: it needs m2, or rate"),
+        (
+            "{ ls = { m2 = \"1 Mbit/s\", rate = \"1 Mbit/s\" } }",
+            "classes[0].ls: it has either m1, d and m2, or umax, dmax and rate",
+        ),
+        (
+            "{ sc = \"1 Mbit/s\", rt = \"1 Mbit/s\" }",
+            "classes[0].sc = \"1 Mbit/s\": it sets rt and ls, of which one is set already",
+        ),
+        (
+            "{ rt = \"1 Mbit/s\", ul = \"1 Mbit/s\" }",
+            "classes[0].ul = \"1 Mbit/s\": it limits link sharing, so it needs ls",
+        ),
+        (
+            "{ ls = { m1 = \"2 Mbit/s\", m2 = \"1 Mbit/s\" } }",
+            "classes[0].ls.m1 = \"2 Mbit/s\": without d it has no effect",
+        ),
+        (
+            "{ ls = \"1 Mbit/s\", child = { discipline = \"htb\", rate = \"1 Mbit/s\" } }",
+            "classes[0].child: a queue that holds packets back stalls all other classes",
+        ),
+        (
+            "{ name = \"a\", rt = \"1 Mbit/s\" }, { parent = \"a\", ls = \"1 Mbit/s\" }",
+            "classes[0].ls: a class with classes below needs ls",
+        ),
+    ];
+    for (text, rule) in refusals {
+        refused(&class(text), rule);
+    }
+}
+
+#[test]
 fn tbf_limit_follows_from_latency() {
     // 1 Mbit/s x 48 ms = 6000 B, and the burst.
     let queue = resolved(
@@ -393,7 +453,8 @@ fn script_errors_have_line_and_suggestion() {
         tc qdisc add dev eth0 parent 1:1 fq_codel'''";
     refused(script, "line 4, column 34: the class 1:1 has children, so it holds no packets");
     refused(script, "path.queue = \"tc qdisc add dev eth0 root handle 1: htb default 10 ...\"");
-    refused("\"hfsc\"", "hfsc is not supported; the nearest is htb");
+    refused("\"cbq\"", "cbq is not supported; the nearest is htb");
+    refused("\"hfsc\"", "hfsc needs parameters: write \"tc: hfsc default 2 / class");
     refused("\"tc: mq\"", "mq is not supported; the nearest is the discipline below it");
     refused("\"tc: cake bandwidth 900kbit nat wash mpu 64\"", "cake's mpu is not modelled");
     experiment(&with(QUEUE, "\"tc: cake bandwidth 900kbit nat wash\""));
@@ -434,6 +495,14 @@ fn unusual_queues_are_warned() {
     warned(
         "{ discipline = \"htb\", classes = [{ rate = \"500 kbit/s\" }] }",
         "path.queue.default: missing: packets without a matching filter pass unshaped, as in the kernel",
+    );
+    warned(
+        "{ discipline = \"hfsc\", classes = [{ sc = \"2 Mbit/s\", filters = [{ group = \"thin\" }] }] }",
+        "path.queue.classes: real-time curves promise 2 Mbit/s together, and the link has 1 Mbit/s",
+    );
+    warned(
+        "\"tc: hfsc default 2 / class 1:1 ls rate 1mbit / class 1:2 ls rate 1mbit ul rate 2mbit\"",
+        "classes[1].ul: above the link's 1 Mbit/s: it has no effect",
     );
     assert!(
         plan(&with(QUEUE, "{ discipline = \"fq_codel\", target = \"15 ms\" }")).warnings.is_empty()
