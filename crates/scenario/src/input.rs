@@ -95,7 +95,7 @@ impl LinkInput {
 #[serde(deny_unknown_fields)]
 pub struct PathInput {
     /// Rate of the bottleneck; default: the mean of `rate_trace`. It is optional with a queue that shapes (`tbf`,
-    /// `htb`, `cake` with `bandwidth`).
+    /// `htb`, `cake` with `bandwidth`, `hfsc` with `ul`).
     pub rate: Option<BitRate>,
     /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time: `{ file = "..." }`, or
     /// in the scenario. Limits and tables are computed from `rate`; default: the mean of the trace.
