@@ -1,7 +1,7 @@
 """fq, pfifo_fast, hfsc and netem of kernels in virtual time do what ours do.
 
 The numbers are those of crates/network/tests/network/fq.rs and pfifo_fast.rs, where a link takes
-the place of htb, which lets one more packet pass at the beginning; and of hfsc.rs, which needs none.
+the place of htb, which lets one more packet pass at the beginning; and that of hfsc.rs.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def test_bands_of_fq_have_nine_three_and_one_parts(done):
         assert counts[flow] == pytest.approx(packets * parts / 13, abs=EXPRESS + 6)
 
 
-@pytest.mark.skipif(not KERNELS, reason="no kernel for virtual time is built: fairwind kernel build")
+@pytest.mark.skipif(
+    not KERNELS, reason="no kernel for virtual time is built: fairwind kernel build"
+)
 def test_order_behind_hfsc_is_ours(tmp_path):
     for kernel in KERNELS:
         done = done_by(kernel.name, ("hfsc",), tmp_path)

@@ -127,8 +127,8 @@ QUEUES = {
     'child = { limit = "20 packets" } }, { child = { limit = "20 packets" } }] }',
     "htb": '{ discipline = "htb", rate = "2 Mbit/s", child = { limit = "20 packets" } }',
     "hfsc": '{ discipline = "hfsc", default = "rest", classes = [{ name = "all", ls = "2 Mbit/s", '
-    'ul = "2 Mbit/s" }, { parent = "all", sc = { umax = "600 B", dmax = "10 ms", rate = "300 kbit/s" }, '
-    'filters = [{ group = "thin" }], child = { limit = "20 packets" } }, '
+    'ul = "2 Mbit/s" }, { parent = "all", sc = { umax = "600 B", dmax = "10 ms", '
+    'rate = "300 kbit/s" }, filters = [{ group = "thin" }], child = { limit = "20 packets" } }, '
     '{ name = "rest", parent = "all", ls = "1 Mbit/s", child = { limit = "20 packets" } }] }',
     "tbf": '{ discipline = "tbf", rate = "2 Mbit/s", burst = "3 kB", limit = "30 kB" }',
 }

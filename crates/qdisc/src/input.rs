@@ -8,12 +8,12 @@ use crate::classless::{
     CakeInput, ChokeInput, CodelInput, Dualpi2Input, FqCodelInput, FqInput, FqPieInput,
     PfifoFastInput, PieInput, SfqInput,
 };
-use crate::hfsc::HfscInput;
 use crate::limit::{
     DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Fault, QueueLimit, Resolver, Scale,
 };
 use crate::parameters::set;
 use crate::qdisc::{Drr, DrrClass, Filter, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
+use crate::service_curve::ServiceCurveInput;
 use crate::text::QueueText;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
@@ -536,4 +536,37 @@ impl HtbClassInput {
         }
         class
     }
+}
+
+/// Parameters of `hfsc` (tc-hfsc(7)).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HfscInput {
+    /// The tree, parents before their children.
+    pub classes: Vec<HfscClassInput>,
+    /// Name of the class of packets that no filter takes; default: they are dropped.
+    pub default: Option<String>,
+}
+
+/// A class of `hfsc`. It has `rt`, `ls` or both; `sc` sets both at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HfscClassInput {
+    /// Name, as `1:10` in `tc`; default: `1:` and its number from 1 in the list.
+    pub name: Option<String>,
+    /// Name of the class that it is part of; default: directly below the discipline.
+    pub parent: Option<String>,
+    /// Real-time curve: service that it is sure of; only of a class without classes below.
+    pub rt: Option<ServiceCurveInput>,
+    /// Link-sharing curve: its part of what is left, in relation to the other classes below its parent.
+    pub ls: Option<ServiceCurveInput>,
+    /// Instead of `rt` and `ls`: the same curve for both.
+    pub sc: Option<ServiceCurveInput>,
+    /// Upper limit of what it gets by link sharing; default: none.
+    pub ul: Option<ServiceCurveInput>,
+    /// Filters: the class takes packets that match any of them.
+    #[serde(default)]
+    pub filters: Vec<Filter>,
+    /// Discipline that holds its packets, if it has no classes below; default: a pfifo of 1000 packets.
+    pub child: Option<QueueInput>,
 }

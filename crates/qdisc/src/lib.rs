@@ -13,7 +13,8 @@
 //! # Ok::<(), fairwind_units::UnitError>(())
 //! ```
 //!
-//! Modules: `qdisc` (the tree and the disciplines that hold others), `hfsc` (one of them), `classless` (all others), `parameters` (a
+//! Modules: `qdisc` (the tree and the disciplines that hold others), `hfsc` and `service_curve`
+//! (one of them), `classless` (all others), `parameters` (a
 //! parameter's key, field, default and form), `input` and `text` (queues as a scenario writes them), `limit` (how much may
 //! wait), `check` (errors and warnings of a tree), `impair` (netem's impairments), `correlated` (the share that correlated
 //! draws hit), `recordings` (recorded rates, losses and delays), `demand` (capacity assigned on demand), [`tc`] (the syntax
@@ -64,6 +65,7 @@ mod limit;
 mod parameters;
 mod qdisc;
 mod recordings;
+mod service_curve;
 pub mod tc;
 mod text;
 
@@ -74,25 +76,23 @@ pub use classless::{
     PfifoFastInput, Pie, PieInput, Sfq, SfqInput,
 };
 pub use demand::{Carrier, CarrierError, Placement, RequestPolicy, Terminal};
-pub use hfsc::{
-    Hfsc, HfscClass, HfscClassInput, HfscInput, ServiceCurve, ServiceCurveInput, ServiceCurvePieces,
-};
 pub use impair::{
     Chance, DelayStep, ImpairmentError, ImpairmentWarning, Impairments, Jitter, JitterDistribution,
     Loss, Reorder, Slot,
 };
 pub use input::{
-    DrrClassInput, DrrInput, HtbClassInput, HtbInput, PrioFilterInput, PrioInput, QueueInput,
-    QueueTable, RedInput, TbfInput, first_is_usual,
+    DrrClassInput, DrrInput, HfscClassInput, HfscInput, HtbClassInput, HtbInput, PrioFilterInput,
+    PrioInput, QueueInput, QueueTable, RedInput, TbfInput, first_is_usual,
 };
 pub use limit::{
     DEFAULT_BANDWIDTH, DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Fault, QueueLimit,
     QueueLimitError, Scale,
 };
-pub use qdisc::{Drr, DrrClass, Filter, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
+pub use qdisc::{Drr, DrrClass, Filter, Hfsc, HfscClass, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
 pub use recordings::{
     LineError, OPPORTUNITY_BYTES, RateStep, RateTrace, parse_delay_table, parse_losses,
 };
+pub use service_curve::{ServiceCurve, ServiceCurveInput, ServiceCurvePieces};
 pub use text::{NetemText, NetemTextError, QueueText, QueueTextError};
 
 /// Whether a value is the default: such fields are not written.

@@ -4,9 +4,9 @@ use crate::classless::{
     AVERAGE_PACKET, Cake, Choke, Codel, Dualpi2, Fq, FqCodel, FqPie, PfifoFast, Pie, Sfq,
     USUAL_PROBABILITY, thresholds,
 };
-use crate::hfsc::Hfsc;
 use crate::limit::DEFAULT_PACKETS;
 use crate::parameters::parameter_table;
+use crate::service_curve::ServiceCurve;
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -456,6 +456,44 @@ pub struct HtbClass {
     pub priority: u8,
     /// Bytes that it may send in its turn.
     pub quantum_bytes: u32,
+    /// Filters, any of which may match; only of a class without children.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+    /// Discipline that holds its packets; `None` for a class with children.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Qdisc>,
+}
+
+/// Hierarchical fair service curve (tc-hfsc(7)): leaves are sure of their real-time curves, and share what is left by
+/// their link-sharing curves, up to their upper limits.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hfsc {
+    /// The tree, parents before their children.
+    pub classes: Vec<HfscClass>,
+    /// Index of the class of packets that no filter takes; `None`: they are dropped, as the kernel does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_class: Option<usize>,
+}
+
+/// A class of [`Hfsc`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HfscClass {
+    /// Its name in `tc`, `1:10`.
+    pub name: String,
+    /// Index of its parent; `None` for one directly below the discipline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// Service that a leaf is sure of, whatever the classes above it have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<ServiceCurve>,
+    /// Its part of what is left, in relation to the other children of its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_sharing: Option<ServiceCurve>,
+    /// Most that it gets by link sharing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper_limit: Option<ServiceCurve>,
     /// Filters, any of which may match; only of a class without children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,

@@ -9,8 +9,8 @@ fn kilobits(rate: u64) -> BitRate {
     BitRate::from_bits_per_second(rate * 1000)
 }
 
-fn line(rate: u64) -> Option<ServiceCurve> {
-    Some(ServiceCurve::linear(kilobits(rate)))
+fn line(rate: u64) -> ServiceCurve {
+    ServiceCurve::linear(kilobits(rate))
 }
 
 /// A class below `parent`, or a leaf for the packets with code point `flow`.
@@ -28,7 +28,7 @@ fn class(parent: Option<usize>, flow: Option<u8>) -> HfscClass {
 }
 
 fn sharing(parent: Option<usize>, flow: Option<u8>, rate: u64) -> HfscClass {
-    HfscClass { link_sharing: line(rate), ..class(parent, flow) }
+    HfscClass { link_sharing: Some(line(rate)), ..class(parent, flow) }
 }
 
 fn hfsc(classes: Vec<HfscClass>) -> Qdisc {
@@ -108,7 +108,7 @@ fn spare_service_is_not_taken_back() {
 
 #[test]
 fn real_time_service_does_not_depend_on_shares() {
-    let certain = HfscClass { real_time: line(3000), ..class(None, Some(0)) };
+    let certain = HfscClass { real_time: Some(line(3000)), ..class(None, Some(0)) };
     let classes = vec![certain, sharing(None, Some(1), 1000)];
     let log = through(classes, &[burst(0, 300, 0), burst(0, 900, 1)].concat());
     // 3 of 12 Mbit/s; the other class has the rest.
@@ -120,8 +120,11 @@ fn real_time_service_does_not_depend_on_shares() {
 /// packets, in seconds.
 fn waits_beside_bulk(curve: ServiceCurve) -> f64 {
     let voice = HfscClass { real_time: Some(curve), ..class(None, Some(0)) };
-    let bulk =
-        HfscClass { real_time: line(9000), link_sharing: line(1000), ..class(None, Some(1)) };
+    let bulk = HfscClass {
+        real_time: Some(line(9000)),
+        link_sharing: Some(line(1000)),
+        ..class(None, Some(1))
+    };
     let mut packets: Vec<(u64, Flowing)> =
         (1..100).map(|number| (number * 20, of_flow(0, 160))).collect();
     packets.extend((0..2000).map(|millis| (millis, of_flow(1, 1500))));
@@ -147,7 +150,7 @@ fn delay_is_decoupled_from_rate() {
 
 #[test]
 fn upper_limit_shapes_from_the_first_packet_on() {
-    let limited = HfscClass { upper_limit: line(1200), ..sharing(None, Some(0), 1200) };
+    let limited = HfscClass { upper_limit: Some(line(1200)), ..sharing(None, Some(0), 1200) };
     let log = shaped(vec![limited], &[burst(5, 3, 0), burst(500, 3, 0)].concat());
     // 10 ms for each packet; nothing is saved up in the pause.
     let expected = [(5, 0), (15, 0), (25, 0), (500, 0), (510, 0), (520, 0)];
@@ -157,8 +160,8 @@ fn upper_limit_shapes_from_the_first_packet_on() {
 #[test]
 fn upper_limit_does_not_hold_real_time_service_back() {
     let limited = HfscClass {
-        real_time: line(2400),
-        upper_limit: line(1200),
+        real_time: Some(line(2400)),
+        upper_limit: Some(line(1200)),
         ..sharing(None, Some(0), 1200)
     };
     let log = shaped(vec![limited], &burst(0, 100, 0));
@@ -192,16 +195,16 @@ fn tree() -> Vec<HfscClass> {
         Some(ServiceCurve { m1: kilobits(m1), d: Span::from_millis(millis), m2: kilobits(m2) })
     };
     vec![
-        HfscClass { upper_limit: line(12_000), ..sharing(None, None, 12_000) },
+        HfscClass { upper_limit: Some(line(12_000)), ..sharing(None, None, 12_000) },
         sharing(Some(0), None, 6000),
         sharing(Some(1), Some(0), 1000),
-        HfscClass { upper_limit: line(2500), ..sharing(Some(1), Some(1), 2000) },
+        HfscClass { upper_limit: Some(line(2500)), ..sharing(Some(1), Some(1), 2000) },
         HfscClass {
             real_time: curve(6000, 10, 2000),
             link_sharing: curve(0, 15, 3000),
             ..class(Some(0), Some(2))
         },
-        HfscClass { real_time: line(1100), ..class(Some(0), Some(3)) },
+        HfscClass { real_time: Some(line(1100)), ..class(Some(0), Some(3)) },
     ]
 }
 

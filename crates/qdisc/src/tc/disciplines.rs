@@ -255,7 +255,7 @@ fn hfsc(words: &mut Words<'_>) -> Result<(Body, Option<ClassBody>), TcError> {
         }
     }
     let is_without = class == HfscClassBody::default();
-    let class = if is_without { None } else { Some(class.finish(words)?) };
+    let class = if is_without { None } else { Some(ClassBody::Hfsc(class.finish(words)?)) };
     Ok((Body::Hfsc { default }, class))
 }
 
@@ -286,7 +286,7 @@ pub(super) fn class_body(kind: &'static str, words: &mut Words<'_>) -> Result<Cl
         while let Some(key) = words.option(&CURVES)? {
             class.read(key, words)?;
         }
-        return class.finish(words);
+        return class.finish(words).map(ClassBody::Hfsc);
     }
     let mut class = HtbClassBody::default();
     while let Some(key) = words.option(&CLASS_KEYS)? {

@@ -1,9 +1,9 @@
 //! Service curves of hfsc as `tc` writes them (tc-hfsc(7)): `rt m1 2mbit d 10ms m2 1mbit`, `sc umax 1500b dmax 20ms rate 1mbit`,
 //! `ls rate 5mbit`.
 
-use super::draft::ClassBody;
 use super::words::{TcError, Words, print_rate, print_time};
-use crate::hfsc::{HfscClass, ServiceCurve, ServiceCurvePieces};
+use crate::HfscClass;
+use crate::service_curve::{ServiceCurve, ServiceCurvePieces};
 use fairwind_units::ByteCount;
 use std::fmt::Write as _;
 
@@ -31,11 +31,12 @@ impl HfscClassBody {
         Ok(())
     }
 
-    pub(super) fn finish(self, words: &Words<'_>) -> Result<ClassBody, TcError> {
+    /// The class, once all is read.
+    pub(super) fn finish(self, words: &Words<'_>) -> Result<Self, TcError> {
         if self.real_time.is_none() && self.link_sharing.is_none() {
             return Err(words.wrong("a class of hfsc needs rt, ls or sc: ls rate 5mbit"));
         }
-        Ok(ClassBody::Hfsc(self))
+        Ok(self)
     }
 }
 

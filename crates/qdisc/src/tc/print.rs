@@ -175,16 +175,16 @@ fn each(target: Handle, filters: &[Filter]) -> impl Iterator<Item = (Handle, &Fi
 }
 
 /// The numbers of the classes: those in their names where all are numbers of this discipline.
-fn handles<'n>(names: impl Iterator<Item = &'n String>, major: u32) -> Vec<Handle> {
-    let names: Vec<&String> = names.collect();
-    let number = |name: &&String| {
-        let (named, minor) = name.split_once(':')?;
+fn handles<'n>(names: impl Iterator<Item = &'n String> + Clone, major: u32) -> Vec<Handle> {
+    let number = |name: &String| {
+        let (owner, minor) = name.split_once(':')?;
         let minor =
             u32::from_str_radix(minor, 16).ok().filter(|minor| (1..=0xffff).contains(minor))?;
-        (u32::from_str_radix(named, 16).ok()? == major).then_some(Handle { major, minor })
+        (u32::from_str_radix(owner, 16).ok()? == major).then_some(Handle { major, minor })
     };
-    let named: Option<Vec<Handle>> = names.iter().map(number).collect();
-    named.unwrap_or_else(|| (1..).take(names.len()).map(|minor| Handle { major, minor }).collect())
+    let numbered: Option<Vec<Handle>> = names.clone().map(number).collect();
+    numbered
+        .unwrap_or_else(|| (1..).take(names.count()).map(|minor| Handle { major, minor }).collect())
 }
 
 fn class_parameters(class: &HtbClass) -> String {
@@ -242,7 +242,7 @@ fn parameters(queue: &Qdisc, major: u32) -> String {
 }
 
 fn default_class<'n>(
-    names: impl Iterator<Item = &'n String>,
+    names: impl Iterator<Item = &'n String> + Clone,
     default: Option<usize>,
     major: u32,
 ) -> String {

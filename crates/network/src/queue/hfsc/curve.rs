@@ -25,7 +25,7 @@ pub(super) fn instant_of(tick: u64) -> Instant {
 
 /// `value * factor / 2^shift`, rounded down.
 fn scaled(value: u64, factor: u64, shift: u32) -> u64 {
-    let product = u128::from(value) * u128::from(factor) >> shift;
+    let product = (u128::from(value) * u128::from(factor)) >> shift;
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 

@@ -1,0 +1,98 @@
+//! Service curves of two linear pieces, and how a scenario writes them.
+//!
+//! Source: tc-hfsc(7).
+
+use fairwind_units::{BitRate, ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+/// Bytes that a class is to get in a time, since it has something to send: of two linear pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceCurve {
+    /// Slope of the first piece.
+    pub m1: BitRate,
+    /// Length of the first piece, in whole microseconds; zero for a line.
+    pub d: Span,
+    /// Slope of the second piece.
+    pub m2: BitRate,
+}
+
+impl ServiceCurve {
+    /// A line.
+    pub const fn linear(rate: BitRate) -> Self {
+        Self { m1: BitRate::from_bits_per_second(0), d: Span::ZERO, m2: rate }
+    }
+
+    /// The curve that brings `umax_bytes` within `dmax`, and `rate` in the long run, as `tc` computes it.
+    pub fn for_delay(umax_bytes: u64, dmax: Span, rate: BitRate) -> Self {
+        let bits = u128::from(umax_bytes) * 8;
+        let fast = (bits * 1_000_000_000).checked_div(u128::from(dmax.as_nanos())).unwrap_or(0);
+        let fast = BitRate::from_bits_per_second(u64::try_from(fast).unwrap_or(u64::MAX));
+        if fast > rate {
+            return Self { m1: fast, d: dmax, m2: rate };
+        }
+        let d = dmax.saturating_sub(rate.serialisation_time(ByteCount::new(umax_bytes)));
+        let d = Span::from_micros(1).saturating_mul(d.as_nanos().div_ceil(1000));
+        Self { m1: BitRate::from_bits_per_second(0), d, m2: rate }
+    }
+}
+
+/// A service curve: a rate, or a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum ServiceCurveInput {
+    /// A rate that does not change.
+    Rate(BitRate),
+    /// Two pieces, or a delay.
+    Pieces(ServiceCurvePieces),
+}
+
+/// A service curve of two linear pieces: `m1` for a time `d`, then `m2`. Or `umax` bytes within `dmax`, then `rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceCurvePieces {
+    /// Rate of the first piece; default: 0.
+    pub m1: Option<BitRate>,
+    /// Length of the first piece; default: 0, there is only the second.
+    pub d: Option<Span>,
+    /// Rate of the second piece.
+    pub m2: Option<BitRate>,
+    /// Bytes that are to be sent within `dmax`.
+    pub umax: Option<ByteCount>,
+    /// Time in which `umax` bytes are to be sent.
+    pub dmax: Option<Span>,
+    /// Rate in the long run, with `umax` and `dmax`.
+    pub rate: Option<BitRate>,
+}
+
+impl ServiceCurveInput {
+    /// The curve; or what is wrong.
+    pub(crate) fn curve(&self) -> Result<ServiceCurve, &'static str> {
+        match self {
+            Self::Rate(rate) => Ok(ServiceCurve::linear(*rate)),
+            Self::Pieces(pieces) => pieces.curve(),
+        }
+    }
+}
+
+impl ServiceCurvePieces {
+    /// The curve; or what is wrong.
+    pub(crate) fn curve(&self) -> Result<ServiceCurve, &'static str> {
+        let by_slopes = self.m1.is_some() || self.d.is_some() || self.m2.is_some();
+        let by_delay = self.umax.is_some() || self.dmax.is_some() || self.rate.is_some();
+        match (by_slopes, by_delay, self.m2, self.rate) {
+            (true, true, ..) => Err("it has either m1, d and m2, or umax, dmax and rate"),
+            (true, false, Some(m2), _) => Ok(ServiceCurve {
+                m1: self.m1.unwrap_or(BitRate::from_bits_per_second(0)),
+                d: self.d.unwrap_or_default(),
+                m2,
+            }),
+            (false, true, _, Some(rate)) => Ok(ServiceCurve::for_delay(
+                self.umax.map_or(0, ByteCount::get),
+                self.dmax.unwrap_or_default(),
+                rate,
+            )),
+            _ => Err("it needs m2, or rate"),
+        }
+    }
+}
