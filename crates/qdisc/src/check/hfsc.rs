@@ -121,11 +121,14 @@ impl Warnings {
 
     /// More real-time service than the link has cannot be given.
     fn overbooked(&mut self, at: &str, hfsc: &Hfsc, link: Option<BitRate>) {
-        let leaves = hfsc.classes.iter().filter(|class| class.child.is_some());
-        let rates = leaves.filter_map(|class| Some(class.real_time?.m2.as_bits_per_second()));
-        let sum = BitRate::from_bits_per_second(rates.fold(0, u64::saturating_add));
-        if let Some(link) = link {
-            self.note(sum > link, format!("{at}classes"), || {
+        let leaves = hfsc.classes.iter().enumerate().filter(|(_, class)| class.child.is_some());
+        let rates: Vec<(usize, u64)> = leaves
+            .filter_map(|(index, class)| Some((index, class.real_time?.m2.as_bits_per_second())))
+            .collect();
+        let sum = rates.iter().map(|(_, rate)| *rate).fold(0, u64::saturating_add);
+        let sum = BitRate::from_bits_per_second(sum);
+        if let (Some(link), Some((last, _))) = (link, rates.last()) {
+            self.note(sum > link, format!("{at}classes[{last}].rt"), || {
                 format!(
                     "real-time curves promise {sum} together, and the link has {link}: deadlines \
                      will be missed, and nothing is left to share"

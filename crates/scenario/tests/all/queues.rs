@@ -173,7 +173,7 @@ fn curves_of_hfsc_are_rates_pieces_or_delays() {
          { name = \"rest\", parent = \"all\", ls = { m1 = \"0 bit/s\", d = \"50 ms\", m2 = \"800 kbit/s\" }, \
            ul = \"500 kbit/s\", child = { limit = \"100 ms\" } }] }",
     );
-    let linear = |rate: &str| json!({ "m1": "0 bit/s", "d": "0 s", "m2": rate });
+    let linear = |rate: &str| json!({ "m1": "0 bit/s", "d": "0 ns", "m2": rate });
     assert_eq!(queue["default_class"], 2);
     assert_eq!(queue["classes"][0]["upper_limit"], linear("900 kbit/s"));
     // 250 B within 10 ms are 200 kbit/s.
@@ -192,10 +192,13 @@ fn classes_of_hfsc_have_what_they_need() {
     let class = |text: &str| format!("{{ discipline = \"hfsc\", classes = [{text}] }}");
     let refusals = [
         ("{}", "path.queue.classes[0].ls: a class needs ls, rt, or sc for both"),
-        ("{ ls = { m1 = \"1 Mbit/s\", d = \"1 ms\" } }", "classes[0].ls: it needs m2, or rate"),
+        (
+            "{ ls = { m1 = \"1 Mbit/s\", d = \"1 ms\" } }",
+            "classes[0].ls = { m1 = \"1 Mbit/s\", d = \"1 ms\" }: it needs m2, or rate",
+        ),
         (
             "{ ls = { m2 = \"1 Mbit/s\", rate = \"1 Mbit/s\" } }",
-            "classes[0].ls: it has either m1, d and m2, or umax, dmax and rate",
+            "it has either m1, d and m2, or umax, dmax and rate",
         ),
         (
             "{ sc = \"1 Mbit/s\", rt = \"1 Mbit/s\" }",
@@ -211,11 +214,11 @@ fn classes_of_hfsc_have_what_they_need() {
         ),
         (
             "{ ls = \"1 Mbit/s\", child = { discipline = \"htb\", rate = \"1 Mbit/s\" } }",
-            "classes[0].child: a queue that holds packets back stalls all other classes",
+            "a queue that holds packets back stalls all other classes",
         ),
         (
             "{ name = \"a\", rt = \"1 Mbit/s\" }, { parent = \"a\", ls = \"1 Mbit/s\" }",
-            "classes[0].ls: a class with classes below needs ls",
+            "a class with classes below needs ls",
         ),
     ];
     for (text, rule) in refusals {
@@ -281,7 +284,7 @@ fn unknown_queue_suggests_nearest() {
         "\"fq_coddle\"",
         "path.queue = \"fq_coddle\": it names no queue discipline; did you mean \"fq_codel\"?",
     );
-    refused("\"hfsc2\"", "it names no queue discipline; known are pfifo, ");
+    refused("\"x9\"", "it names no queue discipline; known are pfifo, ");
     refused("\"tbf\"", "tbf needs parameters: write \"tc: tbf rate 1mbit burst 2k latency 50ms\"");
     refused("{ discipline = \"fqcodel\" }", "did you mean \"fq_codel\"?");
     refused(
@@ -498,7 +501,7 @@ fn unusual_queues_are_warned() {
     );
     warned(
         "{ discipline = \"hfsc\", classes = [{ sc = \"2 Mbit/s\", filters = [{ group = \"thin\" }] }] }",
-        "path.queue.classes: real-time curves promise 2 Mbit/s together, and the link has 1 Mbit/s",
+        "path.queue.classes[0].rt: real-time curves promise 2 Mbit/s together, and the link has 1 Mbit/s",
     );
     warned(
         "\"tc: hfsc default 2 / class 1:1 ls rate 1mbit / class 1:2 ls rate 1mbit ul rate 2mbit\"",
