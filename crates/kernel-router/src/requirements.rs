@@ -21,8 +21,9 @@ enum KernelFeature {
 }
 
 /// Queue disciplines: what each is for, and parameters with which one can be tried.
-const DISCIPLINES: [(&str, &str, &str); 18] = [
+const DISCIPLINES: [(&str, &str, &str); 19] = [
     ("htb", "gives a link its rate", "default 1"),
+    ("hfsc", "gives classes their service curves", ""),
     ("pfifo", "limits a queue in packets", "limit 9"),
     ("bfifo", "limits a queue in bytes", "limit 9000"),
     ("netem", "delays and loses packets", "delay 1ms"),

@@ -483,8 +483,8 @@ impl Warnings {
                     htb.classes.iter().find(|class| is_it(&class.child)).map(|class| class.ceil)
                 }
                 Qdisc::Hfsc(hfsc) => {
-                    let class = hfsc.classes.iter().find(|class| is_it(&class.child));
-                    class.and_then(|class| class.upper_limit).map(|limit| limit.m2)
+                    let place = hfsc.classes.iter().position(|class| is_it(&class.child));
+                    place.and_then(|place| hfsc.most(place))
                 }
                 _ => None,
             };

@@ -28,6 +28,18 @@ impl Hfsc {
         (whole > 0).then(|| BitRate::from_bits_per_second(whole))
     }
 
+    /// The most that the class at `place` gets in the long run; `None` where no curve says it.
+    pub(crate) fn most(&self, place: usize) -> Option<BitRate> {
+        let certain = BitRate::from_bits_per_second(self.certain(place));
+        if self.classes[place].link_sharing.is_none() {
+            return Some(certain);
+        }
+        let above = |place: &usize| self.classes[*place].parent.filter(|parent| parent < place);
+        let limits = std::iter::successors(Some(place), above)
+            .filter_map(|place| Some(self.classes[place].upper_limit?.m2));
+        limits.min().map(|limit| limit.max(certain))
+    }
+
     /// Bits per second of the real-time curves of the leaves below `place`, or of itself, in the long run.
     fn certain(&self, place: usize) -> u64 {
         let children =
@@ -40,6 +52,22 @@ impl Hfsc {
 }
 
 impl HfscInput {
+    /// The key that was written for `key` of the resolved discipline: a curve may be a rate, a delay, or `sc`.
+    pub fn written_key(&self, key: &str) -> String {
+        self.curve_key(key).unwrap_or_else(|| key.to_owned())
+    }
+
+    fn curve_key(&self, key: &str) -> Option<String> {
+        let (index, rest) = key.strip_prefix("classes[")?.split_once("].")?;
+        let class = self.classes.get(index.parse::<usize>().ok()?)?;
+        let (curve, part) = rest.split_once('.').map_or((rest, None), |(c, part)| (c, Some(part)));
+        let is_shared = ["rt", "ls"].contains(&curve) && class.curve(curve).is_none();
+        let curve = if is_shared && class.sc.is_some() { "sc" } else { curve };
+        let part = part.and_then(|part| class.curve(curve)?.written_part(part));
+        let part = part.map_or_else(String::new, |part| format!(".{part}"));
+        Some(format!("classes[{index}].{curve}{part}"))
+    }
+
     pub(crate) fn resolve(&self, resolver: &mut Resolver<'_>) -> Qdisc {
         let name = |(index, class): (usize, &HfscClassInput)| {
             class.name.clone().unwrap_or_else(|| format!("1:{:x}", index + 1))
@@ -48,7 +76,17 @@ impl HfscInput {
         let mut hfsc = Hfsc::default();
         for (index, class) in self.classes.iter().enumerate() {
             let is_inner = self.classes.iter().any(|c| c.parent.as_ref() == Some(&names[index]));
-            hfsc.classes.push(class.resolve(index, &names, is_inner, resolver));
+            hfsc.classes.push(class.resolve(index, &names, resolver));
+            if is_inner && class.child.is_none() {
+                continue;
+            }
+            // What only real-time service empties is a leaf, whose queue is not known yet.
+            hfsc.classes[index].child = Some(Qdisc::default());
+            let (key, child) = (format!("classes[{index}].child"), class.child.as_ref());
+            hfsc.classes[index].child = Some(match hfsc.most(index) {
+                Some(most) => resolver.shaped_to(most).child_or_pfifo(&key, child),
+                None => resolver.child_or_pfifo(&key, child),
+            });
         }
         if let Some(name) = &self.default {
             hfsc.default_class = resolver.class("default", name, &names);
@@ -58,13 +96,7 @@ impl HfscInput {
 }
 
 impl HfscClassInput {
-    fn resolve(
-        &self,
-        index: usize,
-        names: &[String],
-        is_inner: bool,
-        resolver: &mut Resolver<'_>,
-    ) -> HfscClass {
+    fn resolve(&self, index: usize, names: &[String], resolver: &mut Resolver<'_>) -> HfscClass {
         let key = |name: &str| format!("classes[{index}].{name}");
         let mut curve = |name: &str, input: Option<ServiceCurveInput>| {
             let curve = input?.curve();
@@ -78,7 +110,7 @@ impl HfscClassInput {
             resolver.fault(&key("sc"), rule, None);
         }
         let parent = self.parent.as_ref();
-        let mut class = HfscClass {
+        HfscClass {
             name: names[index].clone(),
             parent: parent.and_then(|parent| resolver.class(&key("parent"), parent, names)),
             real_time: real_time.or(both),
@@ -86,14 +118,15 @@ impl HfscClassInput {
             upper_limit,
             filters: self.filters.clone(),
             child: None,
-        };
-        if !is_inner || self.child.is_some() {
-            let child = self.child.as_ref();
-            class.child = Some(match class.upper_limit {
-                Some(limit) => resolver.shaped_to(limit.m2).child_or_pfifo(&key("child"), child),
-                None => resolver.child_or_pfifo(&key("child"), child),
-            });
         }
-        class
+    }
+
+    fn curve(&self, key: &str) -> Option<ServiceCurveInput> {
+        match key {
+            "rt" => self.rt,
+            "ls" => self.ls,
+            "ul" => self.ul,
+            _ => self.sc,
+        }
     }
 }

@@ -25,9 +25,10 @@ impl ServiceCurve {
 
     /// The curve that brings `umax_bytes` within `dmax`, and `rate` in the long run, as `tc` computes it.
     pub fn for_delay(umax_bytes: u64, dmax: Span, rate: BitRate) -> Self {
-        let bits = u128::from(umax_bytes) * 8;
-        let fast = (bits * 1_000_000_000).checked_div(u128::from(dmax.as_nanos())).unwrap_or(0);
-        let fast = BitRate::from_bits_per_second(u64::try_from(fast).unwrap_or(u64::MAX));
+        // Whole bytes per second, rounded up.
+        let work = u128::from(umax_bytes) * 1_000_000_000;
+        let bytes = if dmax.is_zero() { 0 } else { work.div_ceil(dmax.as_nanos().into()) };
+        let fast = BitRate::from_bits_per_second(u64::try_from(bytes * 8).unwrap_or(u64::MAX));
         if fast > rate {
             return Self { m1: fast, d: dmax, m2: rate };
         }
@@ -66,6 +67,17 @@ pub struct ServiceCurvePieces {
 }
 
 impl ServiceCurveInput {
+    /// The key of which `part` of the curve (m1, d or m2) was made; `None` for a rate.
+    pub(crate) fn written_part<'k>(&self, part: &'k str) -> Option<&'k str> {
+        match (self, part) {
+            (Self::Rate(_), _) => None,
+            (Self::Pieces(pieces), "m1") if pieces.rate.is_some() => Some("umax"),
+            (Self::Pieces(pieces), "d") if pieces.rate.is_some() => Some("dmax"),
+            (Self::Pieces(pieces), "m2") if pieces.rate.is_some() => Some("rate"),
+            (Self::Pieces(_), part) => Some(part),
+        }
+    }
+
     /// The curve; or what is wrong.
     pub(crate) fn curve(&self) -> Result<ServiceCurve, &'static str> {
         match self {
@@ -87,6 +99,9 @@ impl ServiceCurvePieces {
                 d: self.d.unwrap_or_default(),
                 m2,
             }),
+            (false, true, _, Some(_)) if self.umax.is_some() && self.dmax.is_none() => {
+                Err("umax needs dmax, the time in which so many bytes are to be sent")
+            }
             (false, true, _, Some(rate)) => Ok(ServiceCurve::for_delay(
                 self.umax.map_or(0, ByteCount::get),
                 self.dmax.unwrap_or_default(),

@@ -120,6 +120,10 @@ fn delay_longer_than_the_rate_needs_is_a_pause() {
     let m1 = BitRate::default();
     assert_eq!(late, ServiceCurve { m1, d: Span::from_millis(8), m2: megabits(1) });
     assert_eq!(ServiceCurve::for_delay(0, Span::ZERO, megabits(1)).d, Span::ZERO);
+    // Bytes per second are rounded up, as there.
+    let fast = ServiceCurve::for_delay(160, Span::from_micros(1500), BitRate::default());
+    assert_eq!(fast.m1, BitRate::from_bits_per_second(106_667 * 8));
+    refused("hfsc ls umax 1500b rate 1mbit", "column 6: the curve: umax needs dmax");
     refused("hfsc / class 1:1 ul rate 1mbit", "column 26: a class of hfsc needs rt, ls or sc");
     refused("hfsc / class 1:1 ls m1 1mbit d 5ms", "column 18: the curve: it needs m2, or rate");
     refused(

@@ -40,10 +40,9 @@ class Link:
         queue = entry.get("queue", {})
         delay = parse_seconds(entry.get("delay", "0 s"))
         rates = [entry.get("rate"), queue.get("rate"), queue.get("bandwidth")]
-        # The first class of HTB and HFSC has the others below it.
-        discipline, first = queue.get("discipline"), queue.get("classes", [{}])[0]
-        rates += [first.get("ceil")] if discipline == "htb" else []
-        rates += [first.get("upper_limit", {}).get("m2")] if discipline == "hfsc" else []
+        tops = [top for top in queue.get("classes", ()) if "parent" not in top]
+        if len(tops) == 1:  # of HTB or HFSC, with all others below it
+            rates += [tops[0].get("ceil"), tops[0].get("upper_limit", {}).get("m2")]
         known = [parse_bits_per_second(rate) for rate in rates if isinstance(rate, str)]
         return cls(
             entry["name"], entry["from"], entry["to"], min(known, default=None), delay, queue

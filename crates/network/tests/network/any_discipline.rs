@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..21, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..22, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -155,6 +155,7 @@ fn with_classes((ecn, one, other): (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdis
         granularity: if other { Span::from_millis(1) } else { Span::ZERO },
         child: None,
     };
+    let few = FqCodel { limit_packets: 3, target, interval, ..FqCodel::default() };
     let class = |filters| DrrClass { quantum_bytes: 300, filters, child: leaf.clone() };
     vec![
         Qdisc::Drr(Drr { classes: vec![class(vec![thin]), class(Vec::new())] }),
@@ -178,6 +179,7 @@ fn with_classes((ecn, one, other): (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdis
         Qdisc::Htb(htb(&Qdisc::Tbf(tbf), false)),
         Qdisc::Hfsc(hfsc(leaf, one)),
         Qdisc::Hfsc(Hfsc { default_class: None, ..hfsc(leaf, one) }),
+        Qdisc::Hfsc(hfsc(&Qdisc::FqCodel(few), one)),
     ]
 }
 

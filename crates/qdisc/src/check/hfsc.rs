@@ -25,6 +25,11 @@ impl HfscClass {
     }
 }
 
+/// The rate at which a curve begins.
+fn beginning(curve: &ServiceCurve) -> BitRate {
+    if curve.d.is_zero() { curve.m2 } else { curve.m1 }
+}
+
 /// Whether a queue may hold packets back.
 fn holds_back(queue: &Qdisc) -> bool {
     let own = match queue {
@@ -102,14 +107,18 @@ impl Warnings {
     pub(super) fn hfsc(&mut self, at: &str, hfsc: &Hfsc, link: Option<BitRate>) {
         for (index, class) in hfsc.classes.iter().enumerate() {
             let key = |name: &str| format!("{at}classes[{index}].{name}");
-            let is_unused = class.real_time.is_some() && hfsc.has_children(index);
+            // With `sc`, as people write it, both are the same.
+            let has_own = class.real_time.is_some() && class.real_time != class.link_sharing;
+            let is_unused = has_own && hfsc.has_children(index);
             self.note(is_unused, key("rt"), || {
                 "only classes without classes below have real-time service: it has no effect"
                     .to_owned()
             });
             let is_empty = class.child.is_some() && class.filters.is_empty();
             self.unreachable(is_empty && hfsc.default_class != Some(index), key("filters"));
-            if let Some(limit) = &class.upper_limit {
+            if let Some(limit) = &class.upper_limit
+                && link.is_some_and(|link| beginning(limit) > link)
+            {
                 self.faster_than_link(&key("ul"), limit.m2, link);
             }
         }
@@ -119,15 +128,17 @@ impl Warnings {
         });
     }
 
-    /// More real-time service than the link has cannot be given.
+    /// More real-time service than the link has cannot be given, in the long run or at the beginning.
     fn overbooked(&mut self, at: &str, hfsc: &Hfsc, link: Option<BitRate>) {
         let leaves = hfsc.classes.iter().enumerate().filter(|(_, class)| class.child.is_some());
-        let rates: Vec<(usize, u64)> = leaves
-            .filter_map(|(index, class)| Some((index, class.real_time?.m2.as_bits_per_second())))
-            .collect();
-        let sum = rates.iter().map(|(_, rate)| *rate).fold(0, u64::saturating_add);
-        let sum = BitRate::from_bits_per_second(sum);
-        if let (Some(link), Some((last, _))) = (link, rates.last()) {
+        let curves: Vec<(usize, ServiceCurve)> =
+            leaves.filter_map(|(index, class)| Some((index, class.real_time?))).collect();
+        let sum_of = |rate: fn(&ServiceCurve) -> BitRate| {
+            let rates = curves.iter().map(|(_, curve)| rate(curve).as_bits_per_second());
+            BitRate::from_bits_per_second(rates.fold(0, u64::saturating_add))
+        };
+        let sum = sum_of(|curve| curve.m2).max(sum_of(beginning));
+        if let (Some(link), Some((last, _))) = (link, curves.last()) {
             self.note(sum > link, format!("{at}classes[{last}].rt"), || {
                 format!(
                     "real-time curves promise {sum} together, and the link has {link}: deadlines \

@@ -59,6 +59,7 @@ pub fn supported_alternative(name: &str) -> Option<String> {
             ("a queue of the link", "since packets are not held where they arrive")
         }
         "cbq" => ("htb", "which shapes and lends, too"),
+        "qfq" | "ets" => ("drr", "whose classes take turns, too"),
         "sfb" | "gred" | "hhf" => ("red or fq_codel", "which drop early, too"),
         _ => return None,
     };

@@ -231,14 +231,29 @@ fn queue_is_possible(rules: &mut Rules<'_>, queue: &QueueInput, scale: Scale, ke
     if !faults.is_empty() {
         return;
     }
-    for error in resolved.errors() {
-        let (key, rule) = as_written(queue, key, &error);
+    for (key, rule) in all_as_written(queue, key, &resolved.errors()) {
         rules.report(&[&key], rule, None);
     }
-    for oddity in resolved.warnings(scale.rate, scale.mtu.get()) {
-        let (key, rule) = as_written(queue, key, &oddity);
+    let oddities = resolved.warnings(scale.rate, scale.mtu.get());
+    for (key, rule) in all_as_written(queue, key, &oddities) {
         rules.warn(&[&key], rule);
     }
+}
+
+/// Findings with the keys that the author of `queue` wrote; each once, as one key may set two things.
+fn all_as_written(
+    queue: &QueueInput,
+    key: &str,
+    findings: &[QdiscFinding],
+) -> Vec<(String, String)> {
+    let mut written = Vec::new();
+    for finding in findings {
+        let finding = as_written(queue, key, finding);
+        if !written.contains(&finding) {
+            written.push(finding);
+        }
+    }
+    written
 }
 
 /// The key that the author of `queue` wrote, and what is said about it.
@@ -251,9 +266,10 @@ fn as_written(queue: &QueueInput, key: &str, finding: &QdiscFinding) -> (String,
             // An htb with a rate has one class, which has no key.
             let inner = match table.as_ref() {
                 QueueTable::Htb(HtbInput { classes: None, .. }) => {
-                    inner.strip_prefix("classes[0].").unwrap_or(inner)
+                    inner.strip_prefix("classes[0].").unwrap_or(inner).to_owned()
                 }
-                _ => inner,
+                QueueTable::Hfsc(hfsc) => hfsc.written_key(inner),
+                _ => inner.clone(),
             };
             (format!("{key}.{inner}"), rule.clone())
         }

@@ -171,7 +171,8 @@ fn curves_of_hfsc_are_rates_pieces_or_delays() {
          { parent = \"all\", sc = { umax = \"250 B\", dmax = \"10 ms\", rate = \"100 kbit/s\" }, \
            filters = [{ group = \"thin\" }] }, \
          { name = \"rest\", parent = \"all\", ls = { m1 = \"0 bit/s\", d = \"50 ms\", m2 = \"800 kbit/s\" }, \
-           ul = \"500 kbit/s\", child = { limit = \"100 ms\" } }] }",
+           ul = \"500 kbit/s\", child = { limit = \"100 ms\" } }, \
+         { parent = \"all\", ls = \"1 Mbit/s\", child = { limit = \"100 ms\" } }] }",
     );
     let linear = |rate: &str| json!({ "m1": "0 bit/s", "d": "0 ns", "m2": rate });
     assert_eq!(queue["default_class"], 2);
@@ -185,6 +186,8 @@ fn curves_of_hfsc_are_rates_pieces_or_delays() {
     // 500 kbit/s x 100 ms = 6250 B: 5 packets.
     let child = json!({ "discipline": "pfifo", "limit_packets": 5 });
     assert_eq!(queue["classes"][2]["child"], child);
+    // What is above limits it, too: 900 kbit/s x 100 ms = 11 250 B.
+    assert_eq!(queue["classes"][3]["child"]["limit_packets"], 8);
 }
 
 #[test]
@@ -215,6 +218,18 @@ fn classes_of_hfsc_have_what_they_need() {
         (
             "{ ls = \"1 Mbit/s\", child = { discipline = \"htb\", rate = \"1 Mbit/s\" } }",
             "a queue that holds packets back stalls all other classes",
+        ),
+        (
+            "{ sc = { m1 = \"2 Mbit/s\", m2 = \"1 Mbit/s\" } }",
+            "classes[0].sc.m1 = \"2 Mbit/s\": without d it has no effect",
+        ),
+        (
+            "{ ls = \"0 bit/s\" }",
+            "path.queue.classes[0].ls = \"0 bit/s\": the rate must be above zero",
+        ),
+        (
+            "{ ls = { umax = \"1 kB\", dmax = \"1500 ns\", rate = \"1 kbit/s\" } }",
+            "classes[0].ls.dmax = \"1500 ns\": it must be a whole number of microseconds",
         ),
         (
             "{ name = \"a\", rt = \"1 Mbit/s\" }, { parent = \"a\", ls = \"1 Mbit/s\" }",
@@ -501,7 +516,7 @@ fn unusual_queues_are_warned() {
     );
     warned(
         "{ discipline = \"hfsc\", classes = [{ sc = \"2 Mbit/s\", filters = [{ group = \"thin\" }] }] }",
-        "path.queue.classes[0].rt: real-time curves promise 2 Mbit/s together, and the link has 1 Mbit/s",
+        "path.queue.classes[0].sc = \"2 Mbit/s\": real-time curves promise 2 Mbit/s together, and the link has 1 Mbit/s",
     );
     warned(
         "\"tc: hfsc default 2 / class 1:1 ls rate 1mbit / class 1:2 ls rate 1mbit ul rate 2mbit\"",

@@ -116,9 +116,10 @@ impl Curve {
     fn bytes_at(&self, ticks: u64) -> u64 {
         let after = ticks.saturating_sub(self.ticks);
         let Some(beyond) = after.checked_sub(self.bend_ticks).filter(|beyond| *beyond > 0) else {
-            return self.bytes + self.shape.first.bytes_in(after);
+            return self.bytes.saturating_add(self.shape.first.bytes_in(after));
         };
-        self.bytes + self.bend_bytes + self.shape.second.bytes_in(beyond)
+        let bend = self.bytes.saturating_add(self.bend_bytes);
+        bend.saturating_add(self.shape.second.bytes_in(beyond))
     }
 
     /// Makes it the smaller one of itself and the curve that begins anew at this point.

@@ -107,7 +107,12 @@ impl QueueDiscipline for Hfsc {
     ) -> Result<(), DropReason> {
         let place = self.classifier.class_of(&arrival.header).or(self.default_class);
         let place = place.ok_or(DropReason::QueueFull)?;
-        self.at_leaf(place, |leaf| leaf.enqueue(now, arrival, actions))?;
+        let result = self.at_leaf(place, |leaf| leaf.enqueue(now, arrival, actions));
+        if self.is_empty(place) {
+            // To let the arrival in, the queue may have dropped all that it held.
+            self.retire(place);
+        }
+        result?;
         if !self.is_active[place] && !self.is_empty(place) {
             self.is_active[place] = true;
             self.tree.activate(tick_of(now), place, arrival.bytes());

@@ -363,9 +363,10 @@ impl Sharing {
 
     /// Moves the virtual time on; who was passed over since it did not fit is not given that service later.
     fn advance(&mut self, total_bytes: u64, least_time: u64) {
-        self.virtual_time = self.virtual_curve.ticks_at(total_bytes) + self.adjustment;
+        self.virtual_time =
+            self.virtual_curve.ticks_at(total_bytes).saturating_add(self.adjustment);
         if self.virtual_time < least_time {
-            self.adjustment += least_time - self.virtual_time;
+            self.adjustment = self.adjustment.saturating_add(least_time - self.virtual_time);
             self.virtual_time = least_time;
         }
     }
