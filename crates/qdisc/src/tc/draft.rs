@@ -53,7 +53,7 @@ pub(super) enum Body {
     Drr,
     Htb(HtbBody),
     Hfsc {
-        default: Default,
+        default: DefaultClass,
     },
 }
 
@@ -70,12 +70,12 @@ impl Body {
 }
 
 /// Minor number of the default class, and where it was written.
-type Default = Option<(u32, Place)>;
+type DefaultClass = Option<(u32, Place)>;
 
 /// An htb without its classes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HtbBody {
-    pub(super) default: Default,
+    pub(super) default: DefaultClass,
     pub(super) rate_to_quantum: u32,
     pub(super) direct_packets: u32,
     pub(super) granularity: Span,
@@ -443,7 +443,7 @@ impl Tree<'_> {
         Ok(Htb { classes, default_class, rate_to_quantum, direct_packets, granularity })
     }
 
-    fn hfsc(&self, major: u32, default: Default, depth: usize) -> Result<Hfsc, TcError> {
+    fn hfsc(&self, major: u32, default: DefaultClass, depth: usize) -> Result<Hfsc, TcError> {
         let mut classes = Vec::new();
         for class in self.classes(major) {
             let ClassBody::Hfsc(body) = class.body else { continue };
@@ -471,7 +471,7 @@ impl Tree<'_> {
         self.classes(class.major).position(|known| known.handle == class)
     }
 
-    fn default_class(&self, major: u32, default: Default) -> Result<Option<usize>, TcError> {
+    fn default_class(&self, major: u32, default: DefaultClass) -> Result<Option<usize>, TcError> {
         let Some((minor, place)) = default.filter(|(minor, _)| *minor != 0) else {
             return Ok(None);
         };
