@@ -131,22 +131,9 @@ impl Qdisc {
                 let bands = prio.bands.iter().enumerate();
                 bands.map(|(index, band)| (format!("bands[{index}]"), band)).collect()
             }
-            Self::Drr(drr) => {
-                let classes = drr.classes.iter().enumerate();
-                classes.map(|(index, class)| (class_key(index), &class.child)).collect()
-            }
-            Self::Htb(htb) => {
-                let classes = htb.classes.iter().enumerate();
-                classes
-                    .filter_map(|(i, class)| Some((class_key(i), class.child.as_ref()?)))
-                    .collect()
-            }
-            Self::Hfsc(hfsc) => {
-                let classes = hfsc.classes.iter().enumerate();
-                classes
-                    .filter_map(|(i, class)| Some((class_key(i), class.child.as_ref()?)))
-                    .collect()
-            }
+            Self::Drr(drr) => of_classes(drr.classes.iter().map(|class| Some(&class.child))),
+            Self::Htb(htb) => of_classes(htb.classes.iter().map(|class| class.child.as_ref())),
+            Self::Hfsc(hfsc) => of_classes(hfsc.classes.iter().map(|class| class.child.as_ref())),
             _ => Vec::new(),
         }
     }
@@ -162,9 +149,11 @@ impl Qdisc {
         let mut note = |key: String, filter: &Filter| {
             found.extend(filter.group.clone().map(|group| (format!("{key}.group"), group)));
         };
-        let mut note_class = |index: usize, filters: &[Filter]| {
-            for (number, filter) in filters.iter().enumerate() {
-                note(format!("{at}classes[{index}].filters[{number}]"), filter);
+        let mut note_classes = |classes: Vec<&Vec<Filter>>| {
+            for (index, filters) in classes.into_iter().enumerate() {
+                for (number, filter) in filters.iter().enumerate() {
+                    note(format!("{at}classes[{index}].filters[{number}]"), filter);
+                }
             }
         };
         match self {
@@ -173,18 +162,9 @@ impl Qdisc {
                     note(format!("{at}filters[{index}].match"), filter);
                 }
             }
-            Self::Drr(drr) => {
-                let classes = drr.classes.iter().enumerate();
-                classes.for_each(|(index, class)| note_class(index, &class.filters));
-            }
-            Self::Htb(htb) => {
-                let classes = htb.classes.iter().enumerate();
-                classes.for_each(|(index, class)| note_class(index, &class.filters));
-            }
-            Self::Hfsc(hfsc) => {
-                let classes = hfsc.classes.iter().enumerate();
-                classes.for_each(|(index, class)| note_class(index, &class.filters));
-            }
+            Self::Drr(drr) => note_classes(drr.classes.iter().map(|c| &c.filters).collect()),
+            Self::Htb(htb) => note_classes(htb.classes.iter().map(|c| &c.filters).collect()),
+            Self::Hfsc(hfsc) => note_classes(hfsc.classes.iter().map(|c| &c.filters).collect()),
             _ => {}
         }
         for (key, child) in self.named_children() {
@@ -193,8 +173,10 @@ impl Qdisc {
     }
 }
 
-fn class_key(index: usize) -> String {
-    format!("classes[{index}].child")
+/// The queues of classes, as far as they have one, each with its key.
+fn of_classes<'q>(queues: impl Iterator<Item = Option<&'q Qdisc>>) -> Vec<(String, &'q Qdisc)> {
+    let queues = queues.enumerate();
+    queues.filter_map(|(index, queue)| Some((format!("classes[{index}].child"), queue?))).collect()
 }
 
 /// Random early detection (Floyd and Jacobson, 1993; parameters as tc-red(8) has them).

@@ -85,6 +85,17 @@ impl Classifier {
         }
     }
 
+    /// The same of the filters of each class, in the order of the classes.
+    pub(super) fn of_classes<'f>(
+        classes: impl IntoIterator<Item = &'f Vec<Filter>>,
+        groups: &FlowGroups,
+    ) -> Self {
+        let classes = classes.into_iter().enumerate();
+        let filters =
+            classes.flat_map(|(place, filters)| filters.iter().map(move |filter| (filter, place)));
+        Self::new(filters, groups)
+    }
+
     /// The class of a packet; `None` if no filter matches.
     pub(crate) fn class_of(&self, header: &Header) -> Option<usize> {
         self.tests.iter().find(|(test, _)| test.takes(header)).map(|(_, class)| *class)
@@ -199,13 +210,10 @@ impl Drr {
             deficit_bytes: 0,
             is_active: false,
         };
-        let filters = drr.classes.iter().enumerate();
-        let filters = filters
-            .flat_map(|(place, class)| class.filters.iter().map(move |filter| (filter, place)));
         Self {
             classes: (0..).zip(&drr.classes).map(class).collect(),
             active: VecDeque::new(),
-            classifier: Classifier::new(filters, groups),
+            classifier: Classifier::of_classes(drr.classes.iter().map(|c| &c.filters), groups),
             others: drr.classes.iter().position(|class| class.filters.is_empty()),
             backlog: Backlog::default(),
         }

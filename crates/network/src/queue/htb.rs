@@ -343,11 +343,6 @@ impl Htb {
         groups: &FlowGroups,
         build: &BuildChild<'_>,
     ) -> Self {
-        let filters = htb
-            .classes
-            .iter()
-            .enumerate()
-            .flat_map(|(place, class)| class.filters.iter().map(move |filter| (filter, place)));
         let direct = Qdisc::Pfifo { limit_packets: htb.direct_packets };
         let places = || (0_u64..).zip(&htb.classes);
         Self {
@@ -356,7 +351,7 @@ impl Htb {
                 .map(|(place, class)| leaf(class, derive_seed(seed, place), build))
                 .collect(),
             resting: BinaryHeap::new(),
-            classifier: Classifier::new(filters, groups),
+            classifier: Classifier::of_classes(htb.classes.iter().map(|c| &c.filters), groups),
             default_class: htb.default_class,
             direct: Fifo::new(&direct).expect("a pfifo is first in, first out"),
             backlog: Backlog::default(),

@@ -6,7 +6,7 @@ use super::hfsc::print_curves;
 use super::words::{print_rate, print_time};
 use crate::parameters;
 use crate::{
-    Choke, Codel, Dualpi2, Filter, Fq, FqCodel, FqPie, Hfsc, Htb, HtbClass, PfifoFast, Pie, Qdisc,
+    Choke, Codel, Dualpi2, Filter, Fq, FqCodel, FqPie, HfscClass, HtbClass, PfifoFast, Pie, Qdisc,
     Red, Sfq, Tbf,
 };
 use fairwind_units::Span;
@@ -102,8 +102,8 @@ impl Printer<'_> {
                 }
                 self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
             }
-            Qdisc::Htb(htb) => self.htb(htb, major),
-            Qdisc::Hfsc(hfsc) => self.hfsc(hfsc, major),
+            Qdisc::Htb(htb) => self.tree(htb.classes.iter().map(PrintedClass::of_htb), major),
+            Qdisc::Hfsc(hfsc) => self.tree(hfsc.classes.iter().map(PrintedClass::of_hfsc), major),
             _ => {}
         }
     }
@@ -112,43 +112,25 @@ impl Printer<'_> {
         self.discipline(queue, &format!("parent {parent}"));
     }
 
-    fn htb(&mut self, htb: &Htb, major: u32) {
-        let handles = handles(htb.classes.iter().map(|class| &class.name), major);
-        let classes = || handles.iter().copied().zip(&htb.classes);
-        for (handle, class) in classes() {
-            let parent = class.parent.and_then(|parent| handles.get(parent).copied());
-            self.class(handle, parent, &format!("htb{}", class_parameters(class)));
+    /// Classes that have others below them: all before the first queue, which needs its class.
+    fn tree<'q>(&mut self, classes: impl Iterator<Item = PrintedClass<'q>>, major: u32) {
+        let classes: Vec<PrintedClass<'q>> = classes.collect();
+        let handles = handles(classes.iter().map(|class| class.name), major);
+        for (handle, class) in handles.iter().zip(&classes) {
+            let parent = class.parent.and_then(|parent| handles.get(parent));
+            let parent = parent.map_or_else(|| format!("{major:x}:"), Handle::to_string);
+            let (device, parameters) = (self.device, &class.parameters);
+            self.lines.push(format!(
+                "tc class replace dev {device} parent {parent} classid {handle} {parameters}"
+            ));
         }
+        let classes = || handles.iter().copied().zip(&classes);
         for (handle, class) in classes() {
-            if let Some(child) = &class.child {
+            if let Some(child) = class.child {
                 self.below(handle, child);
             }
         }
-        self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
-    }
-
-    fn hfsc(&mut self, hfsc: &Hfsc, major: u32) {
-        let handles = handles(hfsc.classes.iter().map(|class| &class.name), major);
-        let classes = || handles.iter().copied().zip(&hfsc.classes);
-        for (handle, class) in classes() {
-            let parent = class.parent.and_then(|parent| handles.get(parent).copied());
-            self.class(handle, parent, &format!("hfsc{}", print_curves(class)));
-        }
-        for (handle, class) in classes() {
-            if let Some(child) = &class.child {
-                self.below(handle, child);
-            }
-        }
-        self.filters(classes().flat_map(|(handle, class)| each(handle, &class.filters)));
-    }
-
-    /// A class with its kind and parameters; without a parent directly below its discipline.
-    fn class(&mut self, handle: Handle, parent: Option<Handle>, parameters: &str) {
-        let parent = parent.map_or_else(|| format!("{:x}:", handle.major), |p| p.to_string());
-        let device = self.device;
-        self.lines.push(format!(
-            "tc class replace dev {device} parent {parent} classid {handle} {parameters}"
-        ));
+        self.filters(classes().flat_map(|(handle, class)| each(handle, class.filters)));
     }
 
     /// Filters in the order in which they are asked, each with its class.
@@ -167,6 +149,30 @@ impl Printer<'_> {
                 ));
             }
         }
+    }
+}
+
+/// A class of an htb or hfsc.
+struct PrintedClass<'q> {
+    name: &'q String,
+    parent: Option<usize>,
+    /// With the kind before them.
+    parameters: String,
+    filters: &'q [Filter],
+    child: Option<&'q Qdisc>,
+}
+
+impl<'q> PrintedClass<'q> {
+    fn of_htb(class: &'q HtbClass) -> Self {
+        let HtbClass { name, parent, filters, child, .. } = class;
+        let parameters = format!("htb{}", class_parameters(class));
+        Self { name, parent: *parent, parameters, filters, child: child.as_ref() }
+    }
+
+    fn of_hfsc(class: &'q HfscClass) -> Self {
+        let HfscClass { name, parent, filters, child, .. } = class;
+        let parameters = format!("hfsc{}", print_curves(class));
+        Self { name, parent: *parent, parameters, filters, child: child.as_ref() }
     }
 }
 

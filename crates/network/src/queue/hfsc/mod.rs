@@ -41,9 +41,6 @@ impl Hfsc {
         groups: &FlowGroups,
         build: &BuildChild<'_>,
     ) -> Self {
-        let classes = || hfsc.classes.iter().enumerate();
-        let filters = classes()
-            .flat_map(|(place, class)| class.filters.iter().map(move |filter| (filter, place)));
         let leaf = |(place, class): (u64, &fairwind_qdisc::HfscClass)| {
             let child = class.child.as_ref()?;
             Some(PeekableChild::new(build(child, derive_seed(seed, place))))
@@ -53,7 +50,7 @@ impl Hfsc {
             leaves: (0..).zip(&hfsc.classes).map(leaf).collect(),
             is_active: vec![false; hfsc.classes.len()],
             has_deadlines: hfsc.classes.iter().map(|class| class.real_time.is_some()).collect(),
-            classifier: Classifier::new(filters, groups),
+            classifier: Classifier::of_classes(hfsc.classes.iter().map(|c| &c.filters), groups),
             default_class: hfsc.default_class,
             backlog: Backlog::default(),
         }

@@ -125,12 +125,6 @@ impl Tree {
         self.classes.len() - 1
     }
 
-    /// Classes from `place` up to those directly below the root.
-    fn upwards(&self, place: usize) -> Vec<usize> {
-        let above = |place: &usize| Some(self.classes[*place].parent);
-        std::iter::successors(Some(place), above).take_while(|p| *p != self.root()).collect()
-    }
-
     /// The idle leaf at `place` has a packet of `bytes`.
     pub(super) fn activate(&mut self, now: u64, place: usize, bytes: u32) {
         let class = &mut self.classes[place];
@@ -147,7 +141,10 @@ impl Tree {
     /// `init_vf`.
     fn begin_sharing(&mut self, now: u64, leaf: usize) {
         let mut becomes_active = true;
-        for place in self.upwards(leaf) {
+        let mut next = leaf;
+        while next != self.root() {
+            let place = next;
+            next = self.classes[place].parent;
             let (class, parent) = self.class_and_parent(place);
             let total_bytes = class.total_bytes;
             let Some(part) = &mut class.sharing else { return };
@@ -245,7 +242,10 @@ impl Tree {
     /// `update_vf`.
     fn charge_sharing(&mut self, leaf: usize, bytes: u32, is_idle: bool) {
         let mut becomes_idle = is_idle && self.classes[leaf].sharing.is_some();
-        for place in self.upwards(leaf) {
+        let mut next = leaf;
+        while next != self.root() {
+            let place = next;
+            next = self.classes[place].parent;
             let (class, parent) = self.class_and_parent(place);
             class.total_bytes += u64::from(bytes);
             let total_bytes = class.total_bytes;
