@@ -58,8 +58,10 @@ $(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
 $(TYPES): $(BUILT) tools/typed_settings.py python/fairwind/scenario/schema_types.py
 	$(BIN)/python tools/typed_settings.py
 
+# With the core's package named, both use the same features of other crates, which are compiled once.
 $(WORKER): $(RUST_SOURCES)
-	cargo build --release --locked -p fairwind-virtual-kernel --bin fairwind-worker
+	cargo build --release --locked -p fairwind-virtual-kernel -p fairwind-python $(addprefix --features fairwind-python/,$(EBPF)) \
+		--bin fairwind-worker
 	install -D "$${CARGO_TARGET_DIR:-target}/release/fairwind-worker" $@
 
 $(FEATURES): FORCE | $(INSTALLED)
@@ -73,7 +75,7 @@ $(STUDIES_INSTALLED): $(INSTALLED) studies/pyproject.toml
 compile: build compile-tests ## compile everything that tests need; faster with --jobs=2
 
 compile-tests:
-	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
+	cargo test --workspace --locked --no-run $(TESTBED_FEATURES)
 
 wheel: $(INSTALLED) $(WORKER) $(TYPES) ## build wheel and source distribution into dist/, and try both in empty places
 	rm -rf dist
@@ -136,7 +138,7 @@ test: ## run all tests, also after a failure, and count skipped ones
 	@MAKE="$(MAKE)" tools/test.sh test-rust test-python test-python-alone
 
 test-rust: ## run the tests of the crates
-	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast $(TESTBED_FEATURES)
+	cargo test --workspace --locked --no-fail-fast $(TESTBED_FEATURES)
 
 test-python: build ## run the tests of the Python package and of the architecture, several at once
 	$(BIN)/pytest -ra -m "not alone" --numprocesses auto --dist loadfile tests studies
