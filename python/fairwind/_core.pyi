@@ -59,6 +59,8 @@ __all__ = [
     "simulate",
     "start_windows",
     "stop_windows",
+    "student_probability",
+    "student_quantile",
     "unload_control",
     "version",
 ]
@@ -120,6 +122,8 @@ def named_files(
 ) -> list[tuple[str, str, str | None]]: ...
 def captured_writes(file: str, connection: str | None = None) -> str: ...
 def recorded_applications() -> str: ...
+def student_probability(degrees_of_freedom: float, value: float) -> float: ...
+def student_quantile(degrees_of_freedom: float, probability: float) -> float: ...
 def simulate(
     experiment_json: str,
     seed: int,

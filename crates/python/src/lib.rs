@@ -33,6 +33,18 @@ fn interface() -> &'static str {
     include_str!("../../../python/fairwind/_core.pyi")
 }
 
+/// The probability of a value of at most `value` by Student's t distribution.
+#[pyfunction]
+fn student_probability(degrees_of_freedom: f64, value: f64) -> f64 {
+    fairwind_statistics::student_probability(degrees_of_freedom, value)
+}
+
+/// The quantile of a probability by Student's t distribution.
+#[pyfunction]
+fn student_quantile(degrees_of_freedom: f64, probability: f64) -> f64 {
+    fairwind_statistics::student_quantile(degrees_of_freedom, probability)
+}
+
 /// The JSON Schema of scenarios, as JSON text.
 #[pyfunction]
 fn schema() -> String {
@@ -184,6 +196,6 @@ mod _core {
     #[pymodule_export]
     use super::{
         analysis_columns, columns, interface, named_files, plan, rate_columns,
-        recorded_applications, schema, version,
+        recorded_applications, schema, student_probability, student_quantile, version,
     };
 }

@@ -41,6 +41,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from fairwind._core import student_quantile
 from fairwind.statistics.inference import Difference, holm
 
 ALPHA = 0.05
@@ -311,13 +312,12 @@ def samples_for(spread: float, confidence: float, power: float) -> int | None:
     int or None
         At least 2; None for more than a million.
     """
-    from scipy import special
-
     # Quantiles fall with the size: it is never above what the larger ones need.
-    normal = ((special.ndtri(confidence) + special.ndtri(power)) * spread) ** 2
+    limits = student_quantile(math.inf, confidence) + student_quantile(math.inf, power)
+    normal = (limits * spread) ** 2
     size = 2
     while size <= MOST_SAMPLES:
-        quantiles = special.stdtrit(size - 1, confidence) + special.stdtrit(size - 1, power)
+        quantiles = student_quantile(size - 1, confidence) + student_quantile(size - 1, power)
         needed = (quantiles * spread) ** 2
         if needed <= size:
             return size

@@ -9,6 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairwind._core import student_probability, student_quantile
+
 Floats = NDArray[np.float64]
 
 
@@ -86,9 +88,7 @@ def standard_error(sample: Floats) -> float:
 @lru_cache(maxsize=1024)
 def t_quantile(level: float, degrees_of_freedom: float) -> float:
     """Two-sided quantile of Student's t distribution for a confidence level."""
-    from scipy import special  # a third of a second, which a run of one seed need not wait
-
-    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
+    return student_quantile(degrees_of_freedom, (1 + level) / 2)
 
 
 @dataclass(frozen=True)
@@ -234,9 +234,7 @@ def _p_value(estimate: float, error: float, freedom: float) -> float:
         return math.nan
     if error == 0:
         return 1.0 if estimate == 0 else 0.0
-    from scipy import special
-
-    return 2 * float(special.stdtr(freedom, -abs(estimate) / error))
+    return 2 * student_probability(freedom, -abs(estimate) / error)
 
 
 def half_width(error: float, freedom: float, level: float) -> float:
