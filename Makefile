@@ -34,7 +34,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests wheel check-other-systems tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-testbed bench-virtual bench-windows bench-workers bench-tune docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-large bench-testbed bench-virtual bench-windows bench-workers bench-tune docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -202,6 +202,10 @@ bench-analyse: build ## time the analyser beside tcptrace, on a simulated captur
 bench-peers: build ## time simulator and analyser beside ns-2 and tcptrace, and write docs/performance.md (root installs them)
 	cargo build --release --locked -p fairwind-simulation -p fairwind-analyse --example benchmark --example analyse_speed
 	$(BIN)/python tools/bench_peers.py
+
+bench-large: ## count the cost of many flows, short flows, links and hours, and hold its growth (five minutes)
+	cargo build --release --locked -p fairwind-simulation --example benchmark
+	$(BIN)/python tools/bench_large.py $${CARGO_TARGET_DIR:-target}/release/examples/benchmark
 
 bench-testbed: ## measure delays, rates and the highest packet rate of the real-time router (root, minutes)
 	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate

@@ -124,8 +124,20 @@ struct sk_buff {
 	struct net_device *dev;
 	char cb[48];
 	u32 len;
+	u16 queue_mapping;
 	u16 network_header;
+	u32 end;
 	u8 *head;
+} LIKE_THE_KERNEL;
+
+/* What a queue discipline keeps in `cb` of a packet. */
+struct qdisc_skb_cb {
+	u32 pkt_len;
+} LIKE_THE_KERNEL;
+
+/* It lies at `end`. */
+struct skb_shared_info {
+	u16 gso_segs;
 } LIKE_THE_KERNEL;
 
 struct qdisc_skb_head {
@@ -145,6 +157,10 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_QDISC_DROP = 64,
 	SKB_DROP_REASON_QDISC_OVERLIMIT = 65,
 	SKB_DROP_REASON_QDISC_CONGESTED = 66,
+	SKB_DROP_REASON_CAKE_FLOOD = 67,
+	SKB_DROP_REASON_FQ_BAND_LIMIT = 68,
+	SKB_DROP_REASON_FQ_HORIZON_LIMIT = 69,
+	SKB_DROP_REASON_FQ_FLOW_LIMIT = 70,
 };
 
 /* The running kernel's number of a drop reason; no packet has the number that a missing one gets. */

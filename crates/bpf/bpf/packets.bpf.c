@@ -12,6 +12,9 @@ enum kind { LEAVES = 1, ARRIVES = 2, ENQUEUED = 3, DEQUEUED = 4, DROPPED = 5 };
 /* IPv6 and TCP headers with all the options there can be; IPv4 needs no more without IP options. */
 enum { HEAD_BYTES = 100 };
 
+/* Why a packet was dropped; 0 for all other events. */
+enum why { UNKNOWN = 1, FULL = 2, EARLY = 3 };
+
 /* Read by `src/packets.rs`, field by field. */
 struct packet_event {
 	u64 at;
@@ -21,6 +24,10 @@ struct packet_event {
 	u32 backlog_packets;
 	u32 backlog_bytes;
 	u8 head[HEAD_BYTES];
+	u32 bytes;
+	u32 segments;
+	u32 transmit_queue;
+	u32 why;
 	u32 reserved;
 };
 
@@ -42,8 +49,28 @@ struct {
 	TYPE(value, struct place);
 } places SECTION(".maps");
 
+/* Bytes that the queue counts for a packet, with headers of all segments that it will become. */
+static ALWAYS_INLINE u32 bytes_of(const struct sk_buff *packet)
+{
+	const struct qdisc_skb_cb *of_queue = (const struct qdisc_skb_cb *)packet->cb;
+	u32 bytes = 0;
+
+	read_kernel(&bytes, sizeof(bytes), &of_queue->pkt_len);
+	return bytes;
+}
+
+/* Segments that a packet will become. */
+static ALWAYS_INLINE u32 segments_of(const struct sk_buff *packet)
+{
+	const struct skb_shared_info *shared = (const void *)(packet->head + packet->end);
+	u16 segments = 0;
+
+	read_kernel(&segments, sizeof(segments), &shared->gso_segs);
+	return segments ? segments : 1;
+}
+
 static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_device *device,
-				 enum kind kind, const struct Qdisc *queue)
+				 enum kind kind, const struct Qdisc *queue, enum why why)
 {
 	struct interface key = {};
 	struct packet_event *event;
@@ -64,6 +91,10 @@ static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_
 	event->backlog_packets = queue ? queue->q.qlen : 0;
 	event->backlog_bytes = queue ? queue->qstats.backlog : 0;
 	read_kernel(event->head, HEAD_BYTES, packet->head + packet->network_header);
+	event->bytes = bytes_of(packet);
+	event->segments = segments_of(packet);
+	event->transmit_queue = packet->queue_mapping;
+	event->why = why;
 	event->reserved = 0;
 	end_event(event);
 }
@@ -72,7 +103,7 @@ static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_
 SECTION("tp_btf/net_dev_start_xmit")
 int leaves(u64 *arguments)
 {
-	report((struct sk_buff *)arguments[0], (struct net_device *)arguments[1], LEAVES, 0);
+	report((struct sk_buff *)arguments[0], (struct net_device *)arguments[1], LEAVES, 0, 0);
 	return 0;
 }
 
@@ -82,7 +113,7 @@ int arrives(u64 *arguments)
 {
 	struct sk_buff *packet = (struct sk_buff *)arguments[0];
 
-	report(packet, packet->dev, ARRIVES, 0);
+	report(packet, packet->dev, ARRIVES, 0, 0);
 	return 0;
 }
 
@@ -92,7 +123,8 @@ int enqueued(u64 *arguments)
 {
 	struct netdev_queue *queue = (struct netdev_queue *)arguments[1];
 
-	report((struct sk_buff *)arguments[2], queue->dev, ENQUEUED, (struct Qdisc *)arguments[0]);
+	report((struct sk_buff *)arguments[2], queue->dev, ENQUEUED, (struct Qdisc *)arguments[0],
+	       0);
 	return 0;
 }
 
@@ -105,7 +137,23 @@ int dequeued(u64 *arguments)
 	struct sk_buff *packet = (struct sk_buff *)arguments[3];
 
 	if (packet)
-		report(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0]);
+		report(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0], 0);
+	return 0;
+}
+
+/* Why a queue discipline drops for the kernel's `reason`; 0 if it is not one of those. */
+static ALWAYS_INLINE enum why why_of(u32 reason)
+{
+	if (reason == REASON(SKB_DROP_REASON_QDISC_DROP))
+		return UNKNOWN;
+	if (reason == REASON(SKB_DROP_REASON_QDISC_CONGESTED))
+		return EARLY;
+	if (reason == REASON(SKB_DROP_REASON_QDISC_OVERLIMIT) ||
+	    reason == REASON(SKB_DROP_REASON_CAKE_FLOOD) ||
+	    reason == REASON(SKB_DROP_REASON_FQ_BAND_LIMIT) ||
+	    reason == REASON(SKB_DROP_REASON_FQ_HORIZON_LIMIT) ||
+	    reason == REASON(SKB_DROP_REASON_FQ_FLOW_LIMIT))
+		return FULL;
 	return 0;
 }
 
@@ -114,13 +162,9 @@ SECTION("tp_btf/kfree_skb")
 int dropped(u64 *arguments)
 {
 	struct sk_buff *packet = (struct sk_buff *)arguments[0];
-	u32 reason = arguments[2];
+	enum why why = why_of(arguments[2]);
 
-	if (reason != REASON(SKB_DROP_REASON_QDISC_DROP) &&
-	    reason != REASON(SKB_DROP_REASON_QDISC_OVERLIMIT) &&
-	    reason != REASON(SKB_DROP_REASON_QDISC_CONGESTED))
-		return 0;
-	if (packet->dev)
-		report(packet, packet->dev, DROPPED, 0);
+	if (why && packet->dev)
+		report(packet, packet->dev, DROPPED, 0, why);
 	return 0;
 }

@@ -30,7 +30,9 @@ mod packets;
 mod tests;
 
 pub use endpoints::{Connection, EndpointEvents, EndpointWatch};
-pub use packets::{PacketEvent, PacketEventKind, PacketWatch, WatchedEvents, WatchedInterface};
+pub use packets::{
+    PacketEvent, PacketEventKind, PacketWatch, QueueDropReason, WatchedEvents, WatchedInterface,
+};
 
 use std::path::Path;
 use thiserror::Error;

@@ -39,6 +39,10 @@ const ENQUEUED: u32 = 3;
 const DEQUEUED: u32 = 4;
 const DROPPED: u32 = 5;
 
+const UNKNOWN: u32 = 1;
+const FULL: u32 = 2;
+const EARLY: u32 = 3;
+
 /// An interface that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchedInterface {
@@ -65,6 +69,17 @@ pub enum PacketEventKind {
     Dropped,
 }
 
+/// Why a queue discipline dropped a packet, by the kernel's reason (`enum skb_drop_reason`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueDropReason {
+    /// The kernel says only that it was a queue discipline; older kernels never say more.
+    Unknown,
+    /// It was full, or the packet's share of it was.
+    Full,
+    /// It was no longer willing to let packets wait.
+    Early,
+}
+
 /// A packet at a watched interface.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketEvent {
@@ -78,6 +93,14 @@ pub struct PacketEvent {
     pub backlog_packets: u32,
     /// Their bytes, as the queue counts them.
     pub backlog_bytes: u32,
+    /// Bytes of the packet, as the queue counts it; of use at queues only.
+    pub bytes: u32,
+    /// How many segments the packet will become where the device, or the kernel in its place, divides it.
+    pub segments: u32,
+    /// The device's transmit queue that it is for, from 0.
+    pub transmit_queue: u32,
+    /// Why it was dropped, if it was.
+    pub reason: Option<QueueDropReason>,
     head: [u8; HEAD_BYTES],
 }
 
@@ -97,6 +120,15 @@ impl PacketEvent {
             packet: record.u64(8),
             backlog_packets: record.u32(24),
             backlog_bytes: record.u32(28),
+            bytes: record.u32(132),
+            segments: record.u32(136),
+            transmit_queue: record.u32(140),
+            reason: match record.u32(144) {
+                UNKNOWN => Some(QueueDropReason::Unknown),
+                FULL => Some(QueueDropReason::Full),
+                EARLY => Some(QueueDropReason::Early),
+                _ => None,
+            },
             head: record.bytes(32, HEAD_BYTES).try_into().ok()?,
         };
         Some((Instant::from_nanos(record.u64(0)), event))

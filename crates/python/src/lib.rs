@@ -7,6 +7,8 @@ mod controls;
 mod errors;
 mod machine;
 mod packetdrill;
+#[cfg(target_os = "linux")]
+mod probe;
 mod shell;
 mod simulation;
 mod tables;
@@ -175,6 +177,9 @@ mod _core {
     use super::machine::{capabilities, kernel_obstacle, kernel_settings, leftovers};
     #[pymodule_export]
     use super::packetdrill::{KernelUnavailable, follow_script, kernel_problem};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::probe::Probe;
     #[pymodule_export]
     use super::shell::{run_shell, serve_shell};
     #[pymodule_export]

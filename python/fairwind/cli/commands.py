@@ -28,6 +28,7 @@ from fairwind.cli.output import (
     print_json,
     print_rows,
 )
+from fairwind.cli.probe import probe
 from fairwind.cli.scenarios import ScenarioArgument, chosen_scenario, tests
 from fairwind.cli.screen import screen
 from fairwind.cli.scripts import CONTEXT, packetdrill
@@ -453,6 +454,7 @@ app.command()(screen)
 app.command()(analyse)
 app.command()(completion)
 app.command(context_settings=CONTEXT)(packetdrill)
+app.command()(probe)
 app.command(context_settings=SHELL_CONTEXT)(shell)
 app.command()(tune)
 

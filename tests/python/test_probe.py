@@ -1,0 +1,200 @@
+"""Probes of queues of the running kernel, against closed forms and the kernel's own counters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairwind import probe
+from fairwind.errors import FairwindError
+from fairwind.machine import capabilities
+from fairwind.probe import Discipline, EventCounts, Probed
+from probed import DEVICE, PAYLOAD
+from process import fairwind
+
+HELPER = Path(__file__).with_name("probed.py")
+
+FRAME = PAYLOAD + 42
+"""Bytes of a datagram with the headers of UDP, IPv4 and Ethernet."""
+
+RATE = 1e6
+"""Of the token bucket, in bit/s."""
+
+LIMIT = 20 * FRAME
+"""Of its queue, in bytes."""
+
+BUCKET = f"tbf rate {RATE:.0f}bit burst 3000 limit {LIMIT}"
+
+
+def obstacle() -> str | None:
+    """Say why programs cannot be put at tracepoints here."""
+    row = next((one for one in capabilities() if one.what == "eBPF programs"), None)
+    if row is None:
+        return "no Linux"
+    return None if row.state == "ok" else row.found
+
+
+PROBLEM = obstacle()
+needs_programs = pytest.mark.skipif(PROBLEM is not None, reason=f"no probe here: {PROBLEM}")
+
+
+def probed(
+    queue: str, rate: float, *command: object, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    wanted = json.dumps({"queue": queue, "rate": rate, **more})
+    return subprocess.run(
+        ["unshare", "--net", sys.executable, str(HELPER), wanted, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def measured(queue: str, rate: float, **more: Any) -> dict[str, Any]:
+    done = probed(queue, rate, **more)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@needs_programs
+@pytest.mark.kernel
+@pytest.mark.alone
+def test_overloaded_bucket_drops_and_delays_as_its_limit_says() -> None:
+    found = measured(BUCKET, 2 * RATE, duration=3.0)
+    queue = found["tables"]["queues"][0]
+    assert queue["queue"] == DEVICE
+    # Twice the rate: half of it is dropped, and what is let in waits for the whole queue.
+    assert found["loss_ratio"] == pytest.approx(0.5, abs=0.06)
+    full = LIMIT * 8 / RATE
+    assert queue["sojourn_max_s"] == pytest.approx(full, rel=0.15)
+    assert queue["sojourn_p50_s"] == pytest.approx(full, rel=0.2)
+    assert queue["arrival_backlog_max_packets"] == pytest.approx(LIMIT / FRAME, abs=2)
+    # Little's law holds for the mean backlog by construction; this one is the kernel's at arrivals.
+    assert queue["arrival_backlog_mean_packets"] == pytest.approx(LIMIT / FRAME, rel=0.2)
+    assert queue["drops_queue_full_packets"] > 0
+    assert queue["drops_early_packets"] == 0
+
+
+@needs_programs
+@pytest.mark.kernel
+@pytest.mark.alone
+def test_events_are_as_many_as_the_kernel_counts() -> None:
+    found = measured(BUCKET, 2 * RATE)
+    kernel, seen = found["discipline"], found["events"]
+    assert seen["missed_events"] == 0
+    assert seen["unseen_ends"] == 0
+    assert found["unseen_drops"] == 0
+    # Counters are read a moment before and after the events.
+    assert seen["dropped_packets"] == pytest.approx(kernel["dropped_packets"], abs=10)
+    assert seen["dequeued_segments"] == pytest.approx(kernel["sent_packets"], abs=10)
+    [one] = [one for one in found["connections"] if one["protocol"] == "udp"]
+    assert one["destination"] == "10.9.0.2:9"
+    # The kernel looks for neighbours meanwhile.
+    dropped = sum(each["dropped_packets"] for each in found["connections"])
+    assert dropped == seen["dropped_packets"] >= one["dropped_packets"] > 0.9 * dropped
+    # What waits at the beginning was not seen to go in.
+    in_queue = LIMIT / FRAME
+    assert one["sent_packets"] == pytest.approx(kernel["sent_packets"], abs=in_queue + 10)
+
+
+def lacks_codel() -> bool:
+    """Whether this kernel has no CoDel, so that its drops cannot be seen."""
+    lay = "ip link add probed0 type veth peer name far0 && tc qdisc add dev probed0 root codel"
+    command = ["unshare", "--net", "sh", "-c", lay]
+    return subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
+@needs_programs
+@pytest.mark.alone
+@pytest.mark.skipif(PROBLEM is not None or lacks_codel(), reason="no codel in this kernel")
+def test_drops_of_codel_are_early() -> None:
+    found = measured(BUCKET.replace(str(LIMIT), "1000000"), 2 * RATE, child="codel", duration=4.0)
+    queue = found["tables"]["queues"][0]
+    # It drops ever more often what has waited for more than 5 ms, and takes seconds for a flood.
+    assert queue["drops_early_packets"] > 0
+    assert queue["drops_queue_full_packets"] == 0
+    assert found["discipline"]["dropped_packets"] == pytest.approx(
+        queue["drops_early_packets"] + found["unseen_drops"], abs=10
+    )
+
+
+@needs_programs
+@pytest.mark.kernel
+@pytest.mark.alone
+def test_packets_that_find_a_queue_empty_are_told_apart() -> None:
+    found = measured("pfifo limit 100", RATE)
+    assert found["loss_ratio"] == 0
+    assert found["unqueued_segments"] > 0.9 * found["discipline"]["sent_packets"] > 0
+
+
+@needs_programs
+@pytest.mark.kernel
+@pytest.mark.alone
+def test_each_transmit_queue_is_measured_for_itself() -> None:
+    found = measured("mq", RATE, transmit_queues=2)
+    names = [row["queue"] for row in found["tables"]["queues"]]
+    assert names == [f"{DEVICE} queue 0", f"{DEVICE} queue 1"]
+
+
+@needs_programs
+@pytest.mark.kernel
+@pytest.mark.alone
+def test_command_prints_writes_and_is_drawn(tmp_path: Path) -> None:
+    out = tmp_path / "probe"
+    command = [sys.executable, "-W", "error", "-m", "fairwind.cli", "probe", DEVICE, "--for", "2s"]
+    done = probed(BUCKET, 2 * RATE, *command, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "wait, median / p99 / longest" in done.stdout
+    assert "10.9.0.2:9" in done.stdout
+    again = probed(BUCKET, 2 * RATE, *command, "--out", out)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    code, _, error = fairwind("report", out, cwd=tmp_path)
+    assert code == 0, error
+    page = (out / "report.html").read_text()
+    for title in ("Waiting in the queue", "The queue over time", "Relative loss at the queue"):
+        assert title in page
+
+
+@needs_programs
+@pytest.mark.kernel
+def test_device_without_a_queue_is_refused() -> None:
+    done = probed("noqueue", RATE)
+    assert done.returncode != 0
+    assert f"{DEVICE} has no queue: its discipline is noqueue" in done.stderr
+
+
+def test_unknown_device_is_refused_with_what_to_do() -> None:
+    with pytest.raises(FairwindError, match="ip link"):
+        probe.disciplines("nosuchdevice0")
+
+
+def test_times_that_are_too_short_are_refused() -> None:
+    with pytest.raises(FairwindError, match="give longer times"):
+        probe.probe_queue("lo", 0.0)
+
+
+def test_caveats_say_what_is_missing() -> None:
+    found = Probed(
+        device="eth0",
+        discipline=Discipline("fq_codel", "", True, 1000, 1_000_000, 20),
+        queues=("eth0",),
+        interval_s=0.1,
+        measured_s=1.0,
+        counts=EventCounts(500, 400, 800, 15, 0, 0, 7),
+        connections=[],
+        tables={},
+    )
+    text = " | ".join(found.caveats)
+    assert "7 events came faster" in text
+    assert "5 of 20 drops have no event" in text
+    assert "200 of 1000 sent packets never stood in the queue" in text
+    assert "2.0 segments each" in text
+    assert found.loss_ratio == pytest.approx(20 / 1020)
