@@ -8,8 +8,10 @@ tracepoints. It changes nothing there. `Probed.write` makes the folder of a run 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,7 +36,7 @@ TABLES = (
     "queue_sojourn_histogram",
     "queue_loss_run_lengths",
 )
-"""Tables that a queue alone can tell of; `groups` and `flows` name the protocols."""
+"""Tables that a queue alone can tell of; beside them `groups` names the protocols."""
 
 GLANCE_S = 0.05
 """Longest wait for events, and for an interrupt, in seconds."""
@@ -60,7 +62,7 @@ class Discipline:
     kind : str
         As ``tc`` calls it.
     options : str
-        Its options as one line.
+        Options of the one at the root, as ``tc`` writes them.
     is_root : bool
         Whether it is directly at the device.
     sent_packets, sent_bytes : int
@@ -90,7 +92,12 @@ def disciplines(device: str) -> list[Discipline]:
     FairwindError
         If there is no such device, or ``tc`` is missing.
     """
-    command = ["tc", "-s", "-j", "qdisc", "show", "dev", device]
+    return [_discipline(one, device) for one in json.loads(_tc(device, "-s", "-j") or "[]")]
+
+
+def _tc(device: str, *options: str) -> str:
+    """Let ``tc`` show the queue disciplines of a device."""
+    command = ["tc", *options, "qdisc", "show", "dev", device]
     try:
         asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except FileNotFoundError as error:
@@ -104,26 +111,25 @@ def disciplines(device: str) -> list[Discipline]:
             "`ip link` lists the devices of this network namespace; another one's is watched by "
             "`ip netns exec NAME fairwind probe DEV`",
         )
-    return [_discipline(one) for one in json.loads(asked.stdout or "[]")]
+    return asked.stdout
 
 
-def _discipline(found: dict[str, Any]) -> Discipline:
-    options = found.get("options", {})
+def _discipline(found: dict[str, Any], device: str) -> Discipline:
+    is_root = bool(found.get("root"))
     return Discipline(
         kind=found.get("kind", "unknown"),
-        options=" ".join(f"{name} {_value(value)}".strip() for name, value in options.items()),
-        is_root=bool(found.get("root")),
+        options=_options(_tc(device)) if is_root else "",
+        is_root=is_root,
         sent_packets=found.get("packets", 0),
         sent_bytes=found.get("bytes", 0),
         dropped_packets=found.get("drops", 0),
     )
 
 
-def _value(value: object) -> str:
-    """Write an option's value; a flag has none."""
-    if value is True or value is None:
-        return ""
-    return "-".join(map(str, value)) if isinstance(value, list) else str(value)
+def _options(listing: str) -> str:
+    """Give the options of the root discipline, which JSON has without units."""
+    of_root = re.search(r"^qdisc \S+ \S+ (?:\[\w+\] )?root (?:refcnt \d+ )?(.*)$", listing, re.M)
+    return of_root[1].strip() if of_root else ""
 
 
 @dataclass(frozen=True)
@@ -203,7 +209,8 @@ class Probed:
     connections : list of ConnectionCounts
         Those with most bytes first.
     tables : dict
-        Frames of `TABLES`, and of `groups` and `flows` with the protocols that were there.
+        Frames of `TABLES`, of `groups` with the protocols that were there, and of `flows` without
+        rows.
     is_interrupted : bool
         Whether it was ended before its time.
     """
@@ -279,14 +286,9 @@ class Probed:
         FairwindError
             If the folder is none, is in use, or holds a run and ``force`` is not given.
         """
-        make_folder(out)
+        check_folder(out, force=force)
         with locked(out):
             if (out / MANIFEST).exists():
-                if not force:
-                    raise FairwindError(
-                        f"{out} holds a run",
-                        "name another folder with --out, or discard what is there with --force",
-                    )
                 discard(out)
             manifest = self._manifest()
             cell = manifest.plan.cells[0]
@@ -314,6 +316,22 @@ class Probed:
                 caveats=tuple(self.caveats),
                 is_complete=not self.is_interrupted,
             ),
+        )
+
+
+def check_folder(out: Path, *, force: bool = False) -> None:
+    """Make a folder for measures, or refuse it; before measuring, so that nothing is lost.
+
+    Raises
+    ------
+    FairwindError
+        If the folder is none, or holds a run and ``force`` is not given.
+    """
+    make_folder(out)
+    if (out / MANIFEST).exists() and not force:
+        raise FairwindError(
+            f"{out} holds a run",
+            "name another folder with --out, or discard what is there with --force",
         )
 
 
@@ -366,6 +384,7 @@ def probe_queue(
         after = _root(device, disciplines(device))
         tables, facts = running.finish()
     told = json.loads(facts)
+    connections = [ConnectionCounts(**one) for one in told["connections"]]
     return Probed(
         device,
         _grown(before, after),
@@ -373,8 +392,8 @@ def probe_queue(
         interval_s,
         told["measured_s"],
         EventCounts(**told["counts"]),
-        [ConnectionCounts(**one) for one in told["connections"]],
-        _told(frames_of(tables)),
+        connections,
+        _told(frames_of(tables), Counter(one.protocol for one in connections)),
         is_interrupted,
     )
 
@@ -394,11 +413,18 @@ def _watch(
     return False
 
 
-def _told(frames: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def _told(frames: dict[str, pl.DataFrame], connections: Counter[str]) -> dict[str, pl.DataFrame]:
     """Leave out tables that a queue cannot tell of, and protocols that were not there."""
+    import polars as pl
+
+    groups = frames["groups"]
+    counts = [connections[name] for name in groups["group"]]
+    frames["groups"] = groups.with_columns(pl.Series("flows", counts, groups.schema["flows"]))
     drops = frames["queue_drops"]
     there = drops.filter(drops["offered_packets"] > 0)["group"].unique().to_list()
-    told = {name: frames[name] for name in (*TABLES, "groups", "flows")}
+    told = {name: frames[name] for name in (*TABLES, "groups")}
+    # Its rows would be of flows that stand for all packets of a protocol.
+    told["flows"] = frames["flows"].clear()
     return {
         name: frame.filter(frame["group"].is_in(there)) if "group" in frame.columns else frame
         for name, frame in told.items()

@@ -137,9 +137,8 @@ impl Ledger {
         let queue = waiting.map_or_else(|| self.queue_of(event), |one| one.queue);
         let reason = match event.reason {
             Some(QueueDropReason::Early) => DropReason::Early,
-            // Without a reason: what had been let in was dropped for another cause than a full queue.
-            Some(QueueDropReason::Unknown) | None if waiting.is_some() => DropReason::Early,
-            _ => DropReason::QueueFull,
+            // What the kernel gives no other reason for found no room: it has reasons for all else.
+            Some(QueueDropReason::Full | QueueDropReason::Unknown) | None => DropReason::QueueFull,
         };
         self.counts.dropped_packets += 1;
         if let Some(counts) = connection.and_then(|one| self.connections.of(one)) {

@@ -60,8 +60,10 @@ def probe(
     sends and drops. Events that were missed are counted, and the kernel's own counters stand
     beside.
     """
-    from fairwind.probe import probe_queue
+    from fairwind.probe import check_folder, probe_queue
 
+    if out is not None:
+        check_folder(out, force=force)
     found = probe_queue(
         device,
         read_option("--for", duration, parse_seconds),
