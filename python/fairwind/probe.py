@@ -1,8 +1,8 @@
-"""A queue of the running kernel that somebody else set up: `fairwind probe` as functions.
+"""A live queue of the running kernel: `fairwind probe` as functions.
 
 `probe_queue` watches the queue at a device's root for a while, by programs at the kernel's
-tracepoints. It changes nothing there. `Probed.write` makes the folder of a run of it, which
-`report` and `results` read like any other. Nothing is printed here.
+tracepoints. It changes nothing there. `QueueMeasurement.write` makes the folder of a run of it,
+which `report` and `results` read like any other. Nothing is printed here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,12 @@ TABLES = (
     "queue_sojourn_histogram",
     "queue_loss_run_lengths",
 )
-"""Tables that a queue alone can tell of; beside them `groups` names the protocols."""
+"""Tables of queues; beside them `groups` names the protocols."""
 
-GLANCE_S = 0.05
+MOST_TIME_S = 1e6
+"""Longest time that is watched, in seconds."""
+
+POLL_INTERVAL_S = 0.05
 """Longest wait for events, and for an interrupt, in seconds."""
 
 LEAST_TIME_S = 0.01
@@ -47,10 +51,13 @@ LEAST_TIME_S = 0.01
 QUEUELESS = ("noqueue", "noop")
 """Disciplines that keep no packet."""
 
+ROOT = "root"
+
+PATIENCE_S = 10
+"""Longest wait for ``tc``, in seconds."""
+
 PER_TRANSMIT_QUEUE = ("mq", "mqprio", "taprio")
 """Disciplines that only hold one for each transmit queue of the device."""
-
-CHILDREN_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -63,20 +70,25 @@ class Discipline:
         As ``tc`` calls it.
     options : str
         Options of the one at the root, as ``tc`` writes them.
-    is_root : bool
-        Whether it is directly at the device.
+    handle, parent : str
+        Its name, such as ``1:``, and the class that it is in; ``root`` directly at the device.
     sent_packets, sent_bytes : int
         What left it. A packet that is divided into segments later counts as these.
     dropped_packets : int
-        What it dropped, those that its children dropped included.
+        What it dropped, those that its children dropped included. A packet that is divided
+        later counts once.
+    requeued_packets : int
+        Packets that the device did not take, so that they left once more.
     """
 
     kind: str
     options: str
-    is_root: bool
+    handle: str
+    parent: str
     sent_packets: int
     sent_bytes: int
     dropped_packets: int
+    requeued_packets: int
 
     @property
     def words(self) -> str:
@@ -92,17 +104,24 @@ def disciplines(device: str) -> list[Discipline]:
     FairwindError
         If there is no such device, or ``tc`` is missing.
     """
-    return [_discipline(one, device) for one in json.loads(_tc(device, "-s", "-j") or "[]")]
+    options = _options(_tc(device))
+    return [_discipline(one, options) for one in json.loads(_tc(device, "-s", "-j") or "[]")]
 
 
 def _tc(device: str, *options: str) -> str:
     """Let ``tc`` show the queue disciplines of a device."""
     command = ["tc", *options, "qdisc", "show", "dev", device]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        asked = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+        )
     except FileNotFoundError as error:
         raise FairwindError(
-            "`tc` is missing, which tells what queue a device has", "apt-get install iproute2"
+            "`tc` is missing; queues of a device are listed by it", "apt-get install iproute2"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise FairwindError(
+            f"`tc` has not listed the queues of {device} in {PATIENCE_S} s", "try again"
         ) from error
     if asked.returncode != 0:
         reason = asked.stderr.strip().splitlines()[:1] or ["no reason was given"]
@@ -114,15 +133,17 @@ def _tc(device: str, *options: str) -> str:
     return asked.stdout
 
 
-def _discipline(found: dict[str, Any], device: str) -> Discipline:
+def _discipline(found: dict[str, Any], options: str) -> Discipline:
     is_root = bool(found.get("root"))
     return Discipline(
         kind=found.get("kind", "unknown"),
-        options=_options(_tc(device)) if is_root else "",
-        is_root=is_root,
+        options=options if is_root else "",
+        handle=found.get("handle", ""),
+        parent=ROOT if is_root else found.get("parent", ""),
         sent_packets=found.get("packets", 0),
         sent_bytes=found.get("bytes", 0),
         dropped_packets=found.get("drops", 0),
+        requeued_packets=found.get("requeues", 0),
     )
 
 
@@ -142,10 +163,14 @@ class EventCounts:
         Packets that it took, sent and dropped; one that is divided later counts once.
     dequeued_segments : int
         Segments that the sent packets became.
-    unseen_beginnings : int
-        Packets that waited before, so that nobody knows how long.
-    unseen_ends : int
-        Packets that went in and are gone, but were not seen to leave or to be dropped.
+    dropped_without_reason : int
+        Of the dropped ones, those of which the kernel says no more than that a queue discipline
+        dropped them; tables count them among those of a full queue.
+    dequeued_without_enqueue : int
+        Packets whose wait is unknown: they were there before, were put back once, or were made of
+        another packet in the queue.
+    enqueued_without_end : int
+        Packets that went in and are gone, and have no event of leaving or being dropped.
     missed_events : int
         Events that came faster than they were read, and are lost.
     """
@@ -154,8 +179,9 @@ class EventCounts:
     dequeued_packets: int
     dequeued_segments: int
     dropped_packets: int
-    unseen_beginnings: int
-    unseen_ends: int
+    dropped_without_reason: int
+    dequeued_without_enqueue: int
+    enqueued_without_end: int
     missed_events: int
 
 
@@ -191,7 +217,7 @@ class ConnectionCounts:
 
 
 @dataclass(frozen=True)
-class Probed:
+class QueueMeasurement:
     """Measures of a device's queue.
 
     Attributes
@@ -226,57 +252,93 @@ class Probed:
     is_interrupted: bool = False
 
     @property
-    def unqueued_segments(self) -> int:
-        """Segments that the kernel counts as sent and that never stood in the queue.
-
-        Many disciplines let a packet that finds them empty pass at once; events that nobody saw
-        are among them.
-        """
-        return max(0, self.discipline.sent_packets - self.counts.dequeued_segments)
+    def sent_without_event(self) -> int:
+        """Segments that the kernel counts as sent and that have no event of leaving the queue."""
+        taken = self.counts.dequeued_segments - self.discipline.requeued_packets
+        return max(0, self.discipline.sent_packets - taken)
 
     @property
-    def unseen_drops(self) -> int:
-        """Packets that the kernel counts as dropped and that no event told of."""
+    def dropped_without_event(self) -> int:
+        """Packets that the kernel counts as dropped and that have no event."""
         return max(0, self.discipline.dropped_packets - self.counts.dropped_packets)
 
     @property
+    def has_offload(self) -> bool:
+        """Whether some packets stood for several segments."""
+        return self.counts.dequeued_segments > self.counts.dequeued_packets
+
+    @property
+    def lacks_counters(self) -> bool:
+        """Whether the kernel's counters are unknown, as of a device that is gone."""
+        return not self.discipline.sent_packets and self.counts.dequeued_packets > 0
+
+    @property
     def loss_ratio(self) -> float | None:
-        """Share of dropped packets, by the kernel's counters; None where there was no packet."""
-        offered = self.discipline.sent_packets + self.discipline.dropped_packets
-        return self.discipline.dropped_packets / offered if offered else None
+        """Share of dropped packets: of segments and drops by the kernel's counters.
+
+        With segmentation offload it is that of packets by events, since the kernel counts sent
+        segments, but dropped packets. None where there was no packet.
+        """
+        dropped, sent = self.discipline.dropped_packets, self.discipline.sent_packets
+        if self.has_offload or self.lacks_counters:
+            dropped, sent = self.counts.dropped_packets, self.counts.dequeued_packets
+        return dropped / (dropped + sent) if dropped + sent else None
 
     @property
     def caveats(self) -> list[str]:
-        """What a reader has to know before believing a number."""
-        return [*self._missing(), *self._offloads()]
+        """What limits the numbers, in sentences."""
+        return [*self._missing(), *self._unknown()]
 
     def _missing(self) -> list[str]:
+        counts, discipline = self.counts, self.discipline
+        cause = (
+            ""
+            if counts.missed_events
+            else ": most disciplines let a packet pass that finds them empty"
+        )
         found = []
-        if self.counts.missed_events:
+        if self.lacks_counters:
             found.append(
-                f"{self.counts.missed_events} events came faster than they were read and are "
-                "missing; the kernel's own counters have all packets"
+                "the kernel's counters at the end are unknown: the device or its queue is gone"
             )
-        if self.unseen_drops:
+        if counts.missed_events:
             found.append(
-                f"{self.unseen_drops} of {self.discipline.dropped_packets} drops have no event: "
-                "this kernel does not say of them that a queue dropped them"
+                f"{counts.missed_events} events came faster than they were read and are missing; "
+                "the kernel's own counters have all packets"
             )
-        if self.unqueued_segments:
+        if self.dropped_without_event:
             found.append(
-                f"{self.unqueued_segments} of {self.discipline.sent_packets} sent packets never "
-                "stood in the queue, which was empty: they are in no distribution of waits"
+                f"{self.dropped_without_event} of {discipline.dropped_packets} drops have no event"
+            )
+        if self.sent_without_event:
+            found.append(
+                f"{self.sent_without_event} of {discipline.sent_packets} sent packets have no "
+                f"event and are in no distribution of waits{cause}"
             )
         return found
 
-    def _offloads(self) -> list[str]:
-        dequeued, segments = self.counts.dequeued_packets, self.counts.dequeued_segments
-        if segments <= dequeued:
-            return []
-        return [
-            f"packets stood for {segments / dequeued:.1f} segments each (segmentation offload): "
-            "backlog and drops count packets, the kernel's counters segments"
-        ]
+    def _unknown(self) -> list[str]:
+        counts = self.counts
+        found = []
+        if counts.dequeued_without_enqueue or counts.enqueued_without_end:
+            found.append(
+                f"of {counts.dequeued_packets} packets that left, "
+                f"{counts.dequeued_without_enqueue} have no event of entering (there before, put "
+                "back, or divided in the queue); "
+                f"{counts.enqueued_without_end} entered and have no event of leaving"
+            )
+        if counts.dropped_without_reason:
+            found.append(
+                f"of {counts.dropped_without_reason} drops the kernel gives no closer reason; they "
+                "count as those of a full queue"
+            )
+        if self.has_offload:
+            segments = counts.dequeued_segments / counts.dequeued_packets
+            found.append(
+                f"packets stood for {segments:.1f} segments each (segmentation offload): backlog, "
+                "waits and drops count packets, the kernel's counter of sent packets segments"
+            )
+        return found
 
     def write(self, out: Path, *, force: bool = False) -> None:
         """Write the folder of a run, with the tables.
@@ -336,7 +398,7 @@ def check_folder(out: Path, *, force: bool = False) -> None:
 
 
 class ProbeError(FairwindError):
-    """The kernel does not report packets of a queue."""
+    """The kernel reports no packets of a queue, such as to who is not root."""
 
 
 def probe_queue(
@@ -345,7 +407,7 @@ def probe_queue(
     *,
     interval_s: float = 0.1,
     watch: Callable[[float, EventCounts], None] | None = None,
-) -> Probed:
+) -> QueueMeasurement:
     """Watch the queue at the root of a device of this network namespace; needs root.
 
     An interrupt (`KeyboardInterrupt`) ends it early, and what was measured is returned.
@@ -357,7 +419,7 @@ def probe_queue(
     interval_s : float
         Length of the windows of the table `queue_intervals`, in seconds.
     watch : callable, optional
-        Told the elapsed seconds and the counts so far, twenty times a second.
+        Called with the elapsed seconds and the counts so far, twenty times a second.
 
     Raises
     ------
@@ -366,54 +428,59 @@ def probe_queue(
     ProbeError
         If the kernel does not report, such as to who is not root.
     """
-    if min(duration_s, interval_s) < LEAST_TIME_S:
+    if not LEAST_TIME_S <= interval_s <= duration_s <= MOST_TIME_S:
         raise FairwindError(
-            f"the watched time and its windows must last {LEAST_TIME_S:g} s at least",
-            "give longer times",
+            f"a probe of {duration_s:g} s cannot have windows of {interval_s:g} s",
+            f"windows last {LEAST_TIME_S:g} s at least and no longer than the probe, which lasts "
+            f"{MOST_TIME_S:g} s at most",
         )
-    found = disciplines(device)
-    root = _root(device, found)
-    queues = _queues(device, root, found)
     if not hasattr(_core, "Probe"):
         raise FairwindError("`fairwind probe` requires Linux", "use a machine with Linux")
+    found = disciplines(device)
+    queues = _queues(device, _root(device, found), found)
     with translated(_core.KernelUnavailable, ProbeError):
         running = _core.Probe(device, list(queues), round(interval_s * 1e9))
-        # Counters are read inside the watched time, so that none of their packets is unseen.
-        before = _root(device, disciplines(device))
-        is_interrupted = _watch(running, duration_s, watch)
-        after = _root(device, disciplines(device))
+        is_interrupted = False
+        before = after = _root(device, found)
+        try:
+            # Counters are read inside the measured time.
+            before = after = _root(device, disciplines(device))
+            _watch(running, duration_s, watch)
+        except KeyboardInterrupt:
+            is_interrupted = True
+        # A device that is gone by now has lost its counters, but not what was measured.
+        with suppress(FairwindError):
+            after = _root(device, disciplines(device))
         tables, facts = running.finish()
     told = json.loads(facts)
     connections = [ConnectionCounts(**one) for one in told["connections"]]
-    return Probed(
+    return QueueMeasurement(
         device,
-        _grown(before, after),
+        _counter_growth(before, after),
         queues,
         interval_s,
         told["measured_s"],
         EventCounts(**told["counts"]),
         connections,
-        _told(frames_of(tables), Counter(one.protocol for one in connections)),
+        _queue_tables(frames_of(tables), Counter(one.protocol for one in connections)),
         is_interrupted,
     )
 
 
 def _watch(
     running: _core.Probe, duration_s: float, watch: Callable[[float, EventCounts], None] | None
-) -> bool:
-    """Watch for so long; return whether it was interrupted."""
+) -> None:
+    """Read events for so long."""
     end = time.monotonic() + duration_s
-    try:
-        while (left := end - time.monotonic()) > 0:
-            counts = EventCounts(**json.loads(running.advance(min(left, GLANCE_S))))
-            if watch is not None:
-                watch(duration_s - left, counts)
-    except KeyboardInterrupt:
-        return True
-    return False
+    while (left := end - time.monotonic()) > 0:
+        counts = EventCounts(**json.loads(running.advance(min(left, POLL_INTERVAL_S))))
+        if watch is not None:
+            watch(duration_s - left, counts)
 
 
-def _told(frames: dict[str, pl.DataFrame], connections: Counter[str]) -> dict[str, pl.DataFrame]:
+def _queue_tables(
+    frames: dict[str, pl.DataFrame], connections: Counter[str]
+) -> dict[str, pl.DataFrame]:
     """Leave out tables that a queue cannot tell of, and protocols that were not there."""
     import polars as pl
 
@@ -432,7 +499,7 @@ def _told(frames: dict[str, pl.DataFrame], connections: Counter[str]) -> dict[st
 
 
 def _root(device: str, found: list[Discipline]) -> Discipline:
-    root = next((one for one in found if one.is_root), None)
+    root = next((one for one in found if one.parent == ROOT), None)
     if root is None or root.kind in QUEUELESS:
         raise FairwindError(
             f"{device} has no queue: its discipline is {root.kind if root else 'none'}",
@@ -443,22 +510,21 @@ def _root(device: str, found: list[Discipline]) -> Discipline:
 
 def _queues(device: str, root: Discipline, found: list[Discipline]) -> tuple[str, ...]:
     """Name the queues: one for each transmit queue, if each has a discipline of its own."""
-    children = sum(not one.is_root for one in found)
+    # One for each transmit queue is directly in the root; others are below these, or for arrivals.
+    major = root.handle.removesuffix(":").removeprefix("0")
+    children = sum(one.parent.split(":")[0] == major for one in found if one.parent != ROOT)
     if root.kind not in PER_TRANSMIT_QUEUE or children < 2:
         return (device,)
     return tuple(f"{device} queue {number}" for number in range(children))
 
 
-def _grown(before: Discipline, after: Discipline) -> Discipline:
-    """Give a discipline with what its counters grew by; if it was replaced, since then."""
-    same = before.kind == after.kind and before.sent_packets <= after.sent_packets
-    if not same:
+def _counter_growth(before: Discipline, after: Discipline) -> Discipline:
+    """Give a discipline with what its counters grew by; all of a new one that has replaced it."""
+    if (before.kind, before.handle) != (after.kind, after.handle):
         return after
-    return Discipline(
-        after.kind,
-        after.options,
-        after.is_root,
-        after.sent_packets - before.sent_packets,
-        after.sent_bytes - before.sent_bytes,
-        after.dropped_packets - before.dropped_packets,
-    )
+    grown = {name: getattr(after, name) - getattr(before, name) for name in COUNTERS}
+    # A new one may have the name of the old one.
+    return after if min(grown.values()) < 0 else replace(after, **grown)
+
+
+COUNTERS = ("sent_packets", "sent_bytes", "dropped_packets", "requeued_packets")

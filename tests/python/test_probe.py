@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fairwind import probe
 from fairwind.errors import FairwindError
 from fairwind.machine import capabilities
-from fairwind.probe import Discipline, EventCounts, Probed
-from probed import DEVICE, PAYLOAD
+from fairwind.probe import Discipline, EventCounts, QueueMeasurement
+from loaded_queue import DEVICE, PAYLOAD
 from process import fairwind
 
-HELPER = Path(__file__).with_name("probed.py")
+HELPER = Path(__file__).with_name("loaded_queue.py")
 
 FRAME = PAYLOAD + 42
 """Bytes of a datagram with the headers of UDP, IPv4 and Ethernet."""
@@ -89,8 +91,8 @@ def test_events_are_as_many_as_the_kernel_counts() -> None:
     found = measured(BUCKET, 2 * RATE)
     kernel, seen = found["discipline"], found["events"]
     assert seen["missed_events"] == 0
-    assert seen["unseen_ends"] == 0
-    assert found["unseen_drops"] == 0
+    assert seen["enqueued_without_end"] == 0
+    assert found["dropped_without_event"] == 0
     # Counters are read a moment before and after the events.
     assert seen["dropped_packets"] == pytest.approx(kernel["dropped_packets"], abs=10)
     assert seen["dequeued_segments"] == pytest.approx(kernel["sent_packets"], abs=10)
@@ -121,7 +123,7 @@ def test_drops_of_codel_are_early() -> None:
     assert queue["drops_early_packets"] > 0
     assert queue["drops_queue_full_packets"] == 0
     assert found["discipline"]["dropped_packets"] == pytest.approx(
-        queue["drops_early_packets"] + found["unseen_drops"], abs=10
+        queue["drops_early_packets"] + found["dropped_without_event"], abs=10
     )
 
 
@@ -131,7 +133,7 @@ def test_drops_of_codel_are_early() -> None:
 def test_packets_that_find_a_queue_empty_are_told_apart() -> None:
     found = measured("pfifo limit 100", RATE)
     assert found["loss_ratio"] == 0
-    assert found["unqueued_segments"] > 0.9 * found["discipline"]["sent_packets"] > 0
+    assert found["sent_without_event"] > 0.9 * found["discipline"]["sent_packets"] > 0
 
 
 @needs_programs
@@ -141,6 +143,8 @@ def test_each_transmit_queue_is_measured_for_itself() -> None:
     found = measured("mq", RATE, transmit_queues=2)
     names = [row["queue"] for row in found["tables"]["queues"]]
     assert names == [f"{DEVICE} queue 0", f"{DEVICE} queue 1"]
+    counts = [row["enqueued_packets"] for row in found["tables"]["queues"]]
+    assert sum(counts) == found["events"]["enqueued_packets"]
 
 
 @needs_programs
@@ -177,24 +181,86 @@ def test_unknown_device_is_refused_with_what_to_do() -> None:
 
 
 def test_times_that_are_too_short_are_refused() -> None:
-    with pytest.raises(FairwindError, match="give longer times"):
+    with pytest.raises(FairwindError, match="cannot have windows"):
         probe.probe_queue("lo", 0.0)
 
 
-def test_caveats_say_what_is_missing() -> None:
-    found = Probed(
+def measurement(counts: EventCounts, tables: dict[str, pl.DataFrame]) -> QueueMeasurement:
+    return QueueMeasurement(
         device="eth0",
-        discipline=Discipline("fq_codel", "", True, 1000, 1_000_000, 20),
+        discipline=Discipline("fq_codel", "", "1:", "root", 1000, 1_000_000, 20, 0),
         queues=("eth0",),
         interval_s=0.1,
         measured_s=1.0,
-        counts=EventCounts(500, 400, 800, 15, 0, 0, 7),
+        counts=counts,
         connections=[],
-        tables={},
+        tables=tables,
     )
+
+
+def test_caveats_say_what_is_missing() -> None:
+    found = measurement(EventCounts(500, 400, 800, 15, 3, 2, 1, 7), {})
     text = " | ".join(found.caveats)
     assert "7 events came faster" in text
     assert "5 of 20 drops have no event" in text
-    assert "200 of 1000 sent packets never stood in the queue" in text
+    # With missed events nobody knows whether the queue was empty.
+    assert "200 of 1000 sent packets have no event and are in no distribution of waits |" in text
     assert "2.0 segments each" in text
+    assert "of 3 drops the kernel gives no closer reason" in text
+    # The kernel counts sent segments, but dropped packets.
+    assert found.loss_ratio == pytest.approx(15 / 415)
+
+
+def test_complete_events_need_no_caveat() -> None:
+    found = measurement(EventCounts(1000, 1000, 1000, 20, 0, 0, 0, 0), {})
+    assert found.caveats == []
     assert found.loss_ratio == pytest.approx(20 / 1020)
+
+
+def test_counters_that_are_gone_are_replaced_by_events() -> None:
+    found = measurement(EventCounts(100, 90, 90, 10, 0, 0, 0, 0), {})
+    found = replace(found, discipline=replace(found.discipline, sent_packets=0, dropped_packets=0))
+    assert found.loss_ratio == pytest.approx(0.1)
+    assert "the device or its queue is gone" in found.caveats[0]
+
+
+def test_folder_is_new_or_replaced_by_force(tmp_path: Path) -> None:
+    found = measurement(EventCounts(1, 1, 1, 0, 0, 0, 0, 0), {"queues": pl.DataFrame({"a": [1]})})
+    out = tmp_path / "probe"
+    found.write(out)
+    assert pl.read_parquet(out / "queues.parquet")["a"].to_list() == [1]
+    with pytest.raises(FairwindError, match="holds a run"):
+        found.write(out)
+    found.write(out, force=True)
+
+
+@pytest.mark.parametrize(
+    ("listing", "expected"),
+    [
+        (
+            "qdisc tbf 1: root refcnt 2 rate 1Mbit burst 3000b lat 143ms \n",
+            "rate 1Mbit burst 3000b lat 143ms",
+        ),
+        ("qdisc fq_codel 0: parent :1 limit 1p\nqdisc mq 0: root \n", ""),
+        ("qdisc htb 8001: [offloaded] root refcnt 9 r2q 10 default 0x1", "r2q 10 default 0x1"),
+    ],
+)
+def test_options_are_those_of_the_root(listing: str, expected: str) -> None:
+    assert probe._options(listing) == expected
+
+
+def test_counters_of_a_replaced_discipline_begin_anew() -> None:
+    before = Discipline("pfifo", "", "1:", "root", 5, 500, 100, 0)
+    after = replace(before, sent_packets=900, dropped_packets=3)
+    assert probe._counter_growth(before, after) == after
+    grown = probe._counter_growth(before, replace(before, sent_packets=9, dropped_packets=103))
+    assert (grown.sent_packets, grown.dropped_packets) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("handle", "parents"), [("0:", [":1", ":2", "8001:1"]), ("1:", ["1:1", "1:2", "ffff:fff1"])]
+)
+def test_only_children_of_the_root_are_transmit_queues(handle: str, parents: list[str]) -> None:
+    root = Discipline("mq", "", handle, "root", 0, 0, 0, 0)
+    found = [root, *(replace(root, kind="pfifo", parent=parent) for parent in parents)]
+    assert probe._queues("eth0", root, found) == ("eth0 queue 0", "eth0 queue 1")

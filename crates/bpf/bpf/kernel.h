@@ -121,6 +121,7 @@ struct netdev_queue {
 } LIKE_THE_KERNEL;
 
 struct sk_buff {
+	struct sk_buff *next;
 	struct net_device *dev;
 	char cb[48];
 	u32 len;

@@ -12,8 +12,8 @@ enum kind { LEAVES = 1, ARRIVES = 2, ENQUEUED = 3, DEQUEUED = 4, DROPPED = 5 };
 /* IPv6 and TCP headers with all the options there can be; IPv4 needs no more without IP options. */
 enum { HEAD_BYTES = 100 };
 
-/* Why a packet was dropped; 0 for all other events. */
-enum why { UNKNOWN = 1, FULL = 2, EARLY = 3 };
+/* The reason of a drop; 0 for all other events. */
+enum drop_reason { UNKNOWN = 1, FULL = 2, EARLY = 3 };
 
 /* Read by `src/packets.rs`, field by field. */
 struct packet_event {
@@ -27,7 +27,7 @@ struct packet_event {
 	u32 bytes;
 	u32 segments;
 	u32 transmit_queue;
-	u32 why;
+	u32 drop_reason;
 	u32 reserved;
 };
 
@@ -52,10 +52,10 @@ struct {
 /* Bytes that the queue counts for a packet, with headers of all segments that it will become. */
 static ALWAYS_INLINE u32 bytes_of(const struct sk_buff *packet)
 {
-	const struct qdisc_skb_cb *of_queue = (const struct qdisc_skb_cb *)packet->cb;
+	const struct qdisc_skb_cb *queue_state = (const struct qdisc_skb_cb *)packet->cb;
 	u32 bytes = 0;
 
-	read_kernel(&bytes, sizeof(bytes), &of_queue->pkt_len);
+	read_kernel(&bytes, sizeof(bytes), &queue_state->pkt_len);
 	return bytes;
 }
 
@@ -70,7 +70,7 @@ static ALWAYS_INLINE u32 segments_of(const struct sk_buff *packet)
 }
 
 static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_device *device,
-				 enum kind kind, const struct Qdisc *queue, enum why why)
+				 enum kind kind, const struct Qdisc *queue, enum drop_reason reason)
 {
 	struct interface key = {};
 	struct packet_event *event;
@@ -94,7 +94,7 @@ static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_
 	event->bytes = bytes_of(packet);
 	event->segments = segments_of(packet);
 	event->transmit_queue = packet->queue_mapping;
-	event->why = why;
+	event->drop_reason = reason;
 	event->reserved = 0;
 	end_event(event);
 }
@@ -128,6 +128,9 @@ int enqueued(u64 *arguments)
 	return 0;
 }
 
+/* Packets that leave at once are a list, of which the kernel takes about as many at most. */
+enum { MOST_AT_ONCE = 64 };
+
 /* (struct Qdisc *qdisc, const struct netdev_queue *txq, int packets, struct sk_buff *skb); the last is
  * null where nothing may leave yet. */
 SECTION("tp_btf/qdisc_dequeue")
@@ -136,13 +139,15 @@ int dequeued(u64 *arguments)
 	struct netdev_queue *queue = (struct netdev_queue *)arguments[1];
 	struct sk_buff *packet = (struct sk_buff *)arguments[3];
 
-	if (packet)
+	for (int count = 0; packet && count < MOST_AT_ONCE; count++) {
 		report(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0], 0);
+		packet = packet->next;
+	}
 	return 0;
 }
 
-/* Why a queue discipline drops for the kernel's `reason`; 0 if it is not one of those. */
-static ALWAYS_INLINE enum why why_of(u32 reason)
+/* The reason of a queue discipline, by the kernel's `reason`; 0 if it is another's. */
+static ALWAYS_INLINE enum drop_reason drop_reason_of(u32 reason)
 {
 	if (reason == REASON(SKB_DROP_REASON_QDISC_DROP))
 		return UNKNOWN;
@@ -162,9 +167,9 @@ SECTION("tp_btf/kfree_skb")
 int dropped(u64 *arguments)
 {
 	struct sk_buff *packet = (struct sk_buff *)arguments[0];
-	enum why why = why_of(arguments[2]);
+	enum drop_reason reason = drop_reason_of(arguments[2]);
 
-	if (why && packet->dev)
-		report(packet, packet->dev, DROPPED, 0, why);
+	if (reason && packet->dev)
+		report(packet, packet->dev, DROPPED, 0, reason);
 	return 0;
 }

@@ -17,10 +17,13 @@ pub struct Counts {
     pub dequeued_segments: u64,
     /// Packets that a queue dropped.
     pub dropped_packets: u64,
-    /// Packets that left a queue and were not seen to enter it: they waited there before.
-    pub unseen_beginnings: u64,
+    /// Of these, packets of which the kernel says no more than that a queue discipline dropped them.
+    pub dropped_without_reason: u64,
+    /// Packets that left a queue and were not seen to enter it: they were there before, were put back once, or were made
+    /// of another packet in the queue.
+    pub dequeued_without_enqueue: u64,
     /// Packets that entered a queue and were not seen to leave it, though they are gone.
-    pub unseen_ends: u64,
+    pub enqueued_without_end: u64,
 }
 
 /// A packet that waits.
@@ -79,7 +82,7 @@ impl Ledger {
         let queue = self.queue_of(event);
         // The kernel uses the memory of a packet again when it is gone.
         if self.take(event.packet).is_some() {
-            self.counts.unseen_ends += 1;
+            self.counts.enqueued_without_end += 1;
         }
         let before = self.backlog_before(event, queue);
         let waiting = Waiting { since: at, queue, bytes: event.bytes };
@@ -107,7 +110,7 @@ impl Ledger {
         self.counts.dequeued_packets += 1;
         self.counts.dequeued_segments += u64::from(event.segments);
         let Some(waiting) = self.take(event.packet) else {
-            self.counts.unseen_beginnings += 1;
+            self.counts.dequeued_without_enqueue += 1;
             return;
         };
         let sojourn = at.saturating_since(waiting.since);
@@ -137,8 +140,12 @@ impl Ledger {
         let queue = waiting.map_or_else(|| self.queue_of(event), |one| one.queue);
         let reason = match event.reason {
             Some(QueueDropReason::Early) => DropReason::Early,
-            // What the kernel gives no other reason for found no room: it has reasons for all else.
-            Some(QueueDropReason::Full | QueueDropReason::Unknown) | None => DropReason::QueueFull,
+            Some(QueueDropReason::Full) => DropReason::QueueFull,
+            // Tables know two reasons only; how many drops have none of their own is counted.
+            Some(QueueDropReason::Unknown) | None => {
+                self.counts.dropped_without_reason += 1;
+                DropReason::QueueFull
+            }
         };
         self.counts.dropped_packets += 1;
         if let Some(counts) = connection.and_then(|one| self.connections.of(one)) {

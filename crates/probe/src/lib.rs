@@ -1,4 +1,4 @@
-//! Measures of a queue of the running kernel that somebody else set up.
+//! Measures of a live queue of the running kernel.
 //!
 //! Programs at tracepoints report each packet that the queue at a device's root takes, sends or drops, and the
 //! collector of all engines makes the tables of queues of them.

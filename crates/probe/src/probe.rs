@@ -29,13 +29,13 @@ pub enum ProbeError {
     /// There is no such device.
     #[error("there is no device {0} in this network namespace")]
     NoDevice(String),
-    /// The namespace cannot be told.
+    /// The namespace is not known.
     #[error("the network namespace of this process is not known: {0}")]
     NoNamespace(io::Error),
     /// The settings measure nothing.
     #[error("{0}")]
     Settings(String),
-    /// The kernel does not report.
+    /// The kernel reports no packets.
     #[error(transparent)]
     Bpf(#[from] BpfError),
 }
@@ -70,11 +70,14 @@ impl Probe {
             .ok_or_else(|| ProbeError::NoDevice(settings.device.clone()))?;
         let watched = WatchedEvents::Queue;
         let place = WatchedInterface { namespace: own_namespace()?, interface, watched };
+        let check = measures(settings, Instant::ZERO).check();
+        check.map_err(|error| ProbeError::Settings(error.to_string()))?;
+        let watch = PacketWatch::new(&[place])?;
+        // To load the programs takes some time, in which nothing is seen.
         let since = linux::monotonic();
         let measures = measures(settings, since);
-        measures.check().map_err(|error| ProbeError::Settings(error.to_string()))?;
         Ok(Self {
-            watch: PacketWatch::new(&[place])?,
+            watch,
             collector: Collector::new(&measures),
             ledger: Ledger::new(settings.queues.len()),
             since,

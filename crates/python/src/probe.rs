@@ -75,8 +75,9 @@ fn described(counts: Counts, missed: u64) -> Value {
         "dequeued_packets": counts.dequeued_packets,
         "dequeued_segments": counts.dequeued_segments,
         "dropped_packets": counts.dropped_packets,
-        "unseen_beginnings": counts.unseen_beginnings,
-        "unseen_ends": counts.unseen_ends,
+        "dropped_without_reason": counts.dropped_without_reason,
+        "dequeued_without_enqueue": counts.dequeued_without_enqueue,
+        "enqueued_without_end": counts.enqueued_without_end,
         "missed_events": missed,
     })
 }

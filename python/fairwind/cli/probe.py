@@ -1,4 +1,4 @@
-"""The command `probe`: a queue that somebody else set up."""
+"""The command `probe`: a live queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairwind.cli.settings import read_option
 from fairwind.quantities import parse_seconds
 
 if TYPE_CHECKING:
-    from fairwind.probe import Probed
+    from fairwind.probe import QueueMeasurement
 
 Device = Annotated[
     str,
@@ -62,33 +62,33 @@ def probe(
     """
     from fairwind.probe import check_folder, probe_queue
 
+    duration_s = read_option("--for", duration, parse_seconds)
+    interval_s = read_option("--interval", interval, parse_seconds)
     if out is not None:
         check_folder(out, force=force)
-    found = probe_queue(
-        device,
-        read_option("--for", duration, parse_seconds),
-        interval_s=read_option("--interval", interval, parse_seconds),
-    )
-    if out is not None:
-        found.write(out, force=force)
+    found = probe_queue(device, duration_s, interval_s=interval_s)
     if output is OutputFormat.JSON:
         print_json(_document(found, limit))
     else:
         _print_tables(found, limit, output, is_wide=wide)
+    if found.is_interrupted:
+        log(f"interrupted: the measures are of the first {found.measured_s:.1f} s")
     for caveat in found.caveats:
         log(f"note: {caveat}")
     if out is not None:
+        found.write(out, force=force)
         log(f"tables: {out}; `fairwind report {out}` draws them")
 
 
-def _document(found: Probed, limit: int) -> dict[str, object]:
+def _document(found: QueueMeasurement, limit: int) -> dict[str, object]:
     return {
         "device": found.device,
         "discipline": asdict(found.discipline),
         "measured_s": found.measured_s,
+        "is_interrupted": found.is_interrupted,
         "loss_ratio": found.loss_ratio,
-        "unqueued_segments": found.unqueued_segments,
-        "unseen_drops": found.unseen_drops,
+        "sent_without_event": found.sent_without_event,
+        "dropped_without_event": found.dropped_without_event,
         "events": asdict(found.counts),
         "queues": found.tables["queues"].to_dicts(),
         "connections": [asdict(one) for one in found.connections[:limit]],
@@ -99,7 +99,9 @@ MILLISECONDS = 1000
 """In a second."""
 
 
-def _print_tables(found: Probed, limit: int, output: OutputFormat, *, is_wide: bool) -> None:
+def _print_tables(
+    found: QueueMeasurement, limit: int, output: OutputFormat, *, is_wide: bool
+) -> None:
     if output is OutputFormat.TABLE:
         log(f"{found.device}: {found.discipline.words}, watched for {found.measured_s:.2f} s")
         print_rows(("measure", "value"), _summary(found), output, is_wide=is_wide)
@@ -132,7 +134,7 @@ def _print_tables(found: Probed, limit: int, output: OutputFormat, *, is_wide: b
         log(f"{len(found.connections) - limit} more connections; --limit shows more")
 
 
-def _summary(found: Probed) -> list[tuple[str, object]]:
+def _summary(found: QueueMeasurement) -> list[tuple[str, object]]:
     """Give the measures of the whole device."""
     rate = found.discipline.sent_bytes * 8 / found.measured_s
     loss = "-" if found.loss_ratio is None else f"{found.loss_ratio:.3%}"

@@ -1,6 +1,6 @@
 """A device with a queue and datagrams that go through it, for tests of probes.
 
-    unshare --net python probed.py '{"queue": "tbf ...", "rate": 2e6, ...}' [COMMAND...]
+    unshare --net python loaded_queue.py '{"queue": "tbf ...", "rate": 2e6, ...}' [COMMAND...]
 
 What the queue of the device `probed` sends is dropped at the other end. Without a command it is
 probed in this process, and the result is printed as JSON; else the command runs meanwhile, and its
@@ -31,7 +31,7 @@ HERE, THERE = "10.9.0.1", "10.9.0.2"
 
 def main() -> int:
     wanted: dict[str, Any] = json.loads(sys.argv[1])
-    lay(wanted["queue"], wanted.get("child"), wanted.get("transmit_queues", 1))
+    make_device(wanted["queue"], wanted.get("child"), wanted.get("transmit_queues", 1))
     end = threading.Event()
     sender = threading.Thread(target=send, args=(wanted["rate"], end), daemon=True)
     sender.start()
@@ -46,8 +46,8 @@ def main() -> int:
         "discipline": asdict(found.discipline),
         "events": asdict(found.counts),
         "loss_ratio": found.loss_ratio,
-        "unseen_drops": found.unseen_drops,
-        "unqueued_segments": found.unqueued_segments,
+        "dropped_without_event": found.dropped_without_event,
+        "sent_without_event": found.sent_without_event,
         "connections": [asdict(one) for one in found.connections],
         "tables": {name: frame.to_dicts() for name, frame in found.tables.items()},
     }
@@ -55,7 +55,7 @@ def main() -> int:
     return 0
 
 
-def lay(queue: str, child: str | None, transmit_queues: int) -> None:
+def make_device(queue: str, child: str | None, transmit_queues: int) -> None:
     """Make the device with this queue discipline, and one in it."""
     below = f"tc qdisc add dev {DEVICE} parent 1:1 {child}"
     for command in (
