@@ -438,25 +438,14 @@ def probe_queue(
         raise FairwindError("`fairwind probe` requires Linux", "use a machine with Linux")
     found = disciplines(device)
     queues = _queues(device, _root(device, found), found)
-    with translated(_core.KernelUnavailable, ProbeError):
-        running = _core.Probe(device, list(queues), round(interval_s * 1e9))
-        is_interrupted = False
-        before = after = _root(device, found)
-        try:
-            # Counters are read inside the measured time.
-            before = after = _root(device, disciplines(device))
-            _watch(running, duration_s, watch)
-        except KeyboardInterrupt:
-            is_interrupted = True
-        # A device that is gone by now has lost its counters, but not what was measured.
-        with suppress(FairwindError):
-            after = _root(device, disciplines(device))
-        tables, facts = running.finish()
+    running = _start(device, queues, interval_s)
+    growth, is_interrupted = _observe(running, device, duration_s, watch)
+    tables, facts = running.finish()
     told = json.loads(facts)
     connections = [ConnectionCounts(**one) for one in told["connections"]]
     return QueueMeasurement(
         device,
-        _counter_growth(before, after),
+        growth,
         queues,
         interval_s,
         told["measured_s"],
@@ -465,6 +454,31 @@ def probe_queue(
         _queue_tables(frames_of(tables), Counter(one.protocol for one in connections)),
         is_interrupted,
     )
+
+
+@translated(_core.KernelUnavailable, ProbeError)
+def _start(device: str, queues: tuple[str, ...], interval_s: float) -> _core.Probe:
+    return _core.Probe(device, list(queues), round(interval_s * 1e9))
+
+
+def _observe(
+    running: _core.Probe,
+    device: str,
+    duration_s: float,
+    watch: Callable[[float, EventCounts], None] | None,
+) -> tuple[Discipline, bool]:
+    """Read events for so long; give the growth of the counters, and whether it was interrupted."""
+    # Counters are read inside the measured time.
+    before = after = _root(device, disciplines(device))
+    is_interrupted = False
+    try:
+        _watch(running, duration_s, watch)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    # A device that is gone by now has lost its counters, but not what was measured.
+    with suppress(FairwindError):
+        after = _root(device, disciplines(device))
+    return _counter_growth(before, after), is_interrupted
 
 
 def _watch(
