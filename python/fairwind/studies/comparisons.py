@@ -77,9 +77,11 @@ def differences_among(
     ordered = groups.select(*needed).sort("seed", maintain_order=True)
     for key, panel in ordered.group_by(list(panels), maintain_order=True):
         place = dict(zip(panels, key, strict=True))
-        reference = panel.filter(pl.col(VARIANT) == REFERENCE)
+        of_variant = panel.partition_by(VARIANT, as_dict=True, maintain_order=True)
+        none = panel.clear()
+        reference = of_variant.get((REFERENCE,), none)
         for variant in mechanisms:
-            changed = panel.filter(pl.col(VARIANT) == variant)
+            changed = of_variant.get((variant,), none)
             for measure in measures:
                 found = compared(results, reference, changed, measure)
                 rows.append({**place, VARIANT: variant, "measure": measure, **found})

@@ -94,26 +94,33 @@ class Panels:
         return own.group_by(list(self.beside), maintain_order=True)
 
     def _sides_of(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
+        rows = own.select(self.count, **sides).rows(named=True)
+        every = _rising(row[self.count] for row in rows)
         parts = [
-            f"{side} {panels_in_words(counts, self._counts(own))}"
-            for side, when in sides.items()
-            if (counts := self._counts(own.filter(when)))
+            f"{side} {panels_in_words(counts, every)}"
+            for side in sides
+            if (counts := _rising(row[self.count] for row in rows if row[side]))
         ]
         return ", ".join(parts) or "neither for any N"
 
     def _extremes_of(self, own: pl.DataFrame, sides: Mapping[str, tuple[pl.Expr, bool]]) -> str:
+        holds = {side: when for side, (when, _) in sides.items()}
+        every = _rising(own[self.count])
         parts = []
-        for side, (when, descending) in sides.items():
-            rows = own.filter(when).sort("relative_ratio", descending=descending)
-            if rows.height:
-                best = rows.row(0, named=True)
-                where = panels_in_words(self._counts(rows), self._counts(own))
+        rows = own.select(self.count, *SIGNED, **holds).rows(named=True)
+        for side, (_, descending) in sides.items():
+            there = [row for row in rows if row[side]]
+            if there:
+                most = max if descending else min
+                best = most(there, key=lambda row: row["relative_ratio"])
+                where = panels_in_words(_rising(row[self.count] for row in there), every)
                 parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
         return ", ".join(parts) or "without an effect that counts for any N"
 
-    def _counts(self, frame: pl.DataFrame) -> list[int]:
-        counts: list[int] = frame[self.count].unique().sort().to_list()
-        return counts
+
+def _rising(counts: Iterable[int]) -> list[int]:
+    """Give each count once; of so few, Python's own set is quicker than a frame's."""
+    return sorted(set(counts))
 
 
 def setting_in_words(column: str, *values: object) -> str:
@@ -160,10 +167,14 @@ def largest_difference(details: pl.DataFrame, panels: Panels) -> str:
     return f"{signed(row)} ({row[VARIANT]}, {panels.title(row)})"
 
 
+SIGNED = ("relative_ratio", "relative_low_ratio", "relative_high_ratio")
+"""Columns of which `signed` writes."""
+
+
 def signed(row: Mapping[str, float]) -> str:
     """Write the relative difference of a row of `comparisons.differences` with its interval."""
-    low, high = row["relative_low_ratio"], row["relative_high_ratio"]
-    return f"{row['relative_ratio']:+.1%}{interval_in_words(low, high, '+.1%')}"
+    ratio, low, high = (row[name] for name in SIGNED)
+    return f"{ratio:+.1%}{interval_in_words(low, high, '+.1%')}"
 
 
 def interval_in_words(low: float | None, high: float | None, form: str) -> str:
@@ -282,11 +293,16 @@ def sentence(parts: Sequence[str]) -> str:
 
 def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
     """Name the panels in which something is so; nothing where it is in none."""
-    every = own[panels.count].unique().sort().to_list()
-    found: dict[tuple[object, ...], str] = {}
-    for values, part in panels.parts(own):
-        counts = part.filter(when)[panels.count].unique().to_list()
-        found[values] = f"at {panels_in_words(counts, every)}" if counts else ""
+    counts: dict[tuple[object, ...], set[int]] = {}
+    for *values, count, is_so in own.select(*panels.beside, panels.count, is_so=when).rows():
+        of_part = counts.setdefault(tuple(values), set())
+        if is_so:
+            of_part.add(count)
+    every = _rising(own[panels.count])
+    found = {
+        values: f"at {panels_in_words(some, every)}" if some else ""
+        for values, some in counts.items()
+    }
     axes = list(panels.beside)
     for axis in panels.beside:
         axes, found = _without(axis, axes, found)
