@@ -76,7 +76,8 @@ def test_pages_alone_import_what_they_draw_with(tmp_path, monkeypatch):
 def test_one_command_is_the_same_as_among_all():
     from typer.main import get_command
 
-    from fairwind.cli.commands import app, with_one_command
+    from fairwind.cli.chosen import application, with_one_command
+    from fairwind.cli.commands import app
 
     for name, command in get_command(app).commands.items():
         alone = get_command(with_one_command(app, name))
@@ -84,4 +85,5 @@ def test_one_command_is_the_same_as_among_all():
         (one,) = alone.commands.values()
         with command.make_context(name, ["--help"], resilient_parsing=True) as context:
             assert one.get_help(context) == command.get_help(context)
-    assert with_one_command(app, "chek") is app
+        assert list(get_command(application(name)).commands) == [name]
+    assert application("chek") is application(None) is app

@@ -5,7 +5,8 @@ of `compare` failed; 4 one is undecided, or an effect at the bound of `run --unt
 interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
-plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing, `pages`
+plots is imported by the commands that use it. Map: `chosen` which commands are imported, `commands`
+all of them, `verbs` those on scenarios and runs, `probe` live queues, `runs` executing, `pages`
 reporting, `answers` effects of axes, `comparisons` the command `compare` and `differences` what it
 prints, `analyse` captures, `scripts` packetdrill, `tune` and `searches` the search for settings,
 `screen` verdicts on congestion controls, `congestion`, `kernel` and `windows` what is built or
@@ -37,11 +38,11 @@ def main() -> None:
         sys.modules["rich"] = None  # type: ignore[assignment]
     # Most objects stay: to search them as often as usual takes a tenth of a short command's time.
     gc.set_threshold(OBJECTS_BETWEEN_SEARCHES)
-    from fairwind.cli.commands import app, with_one_command
+    from fairwind.cli.chosen import application
     from fairwind.cli.output import exit_code_of
 
-    reduced = with_one_command(app, sys.argv[1]) if len(sys.argv) > 1 else app
-    code = exit_code_of(lambda: reduced(prog_name="fairwind"))
+    app = application(sys.argv[1] if len(sys.argv) > 1 else None)
+    code = exit_code_of(lambda: app(prog_name="fairwind"))
     # The interpreter ends with a search for garbage in all objects: a tenth of the time of a page.
     # Files are written and closed by then, so no finalizer is missed.
     gc.freeze()
