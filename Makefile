@@ -203,7 +203,7 @@ bench-peers: build ## time simulator and analyser beside ns-2 and tcptrace, and 
 	cargo build --release --locked -p fairwind-simulation -p fairwind-analyse --example benchmark --example analyse_speed
 	$(BIN)/python tools/bench_peers.py
 
-bench-large: ## count the cost of many flows, short flows, links and hours, and hold its growth (five minutes)
+bench-large: ## measure the cost of many flows, short flows, many links and an hour (five minutes)
 	cargo build --release --locked -p fairwind-simulation --example benchmark
 	$(BIN)/python tools/bench_large.py $${CARGO_TARGET_DIR:-target}/release/examples/benchmark
 
