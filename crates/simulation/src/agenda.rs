@@ -2,6 +2,8 @@
 
 use fairwind_measure::FlowDescription;
 use fairwind_units::{Instant, Span};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A time-ordered agenda of flows, kept as a wheel of short stretches of time; equal instants come
 /// in the order in which they were entered.
@@ -9,13 +11,17 @@ use fairwind_units::{Instant, Span};
 /// A flow's turn may come before its deadline, never after: a deadline that moves back, as a
 /// retransmission timer does with every acknowledgment, costs nothing until the old one comes
 /// round, and one beyond the wheel's horizon is looked at again when the horizon is reached.
-/// Cost of an entry: constant.
+/// Cost of an entry: constant, or the logarithm of how many share its stretch.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// One flow of each stretch that has any; the others follow by their links, in no order.
     heads: Box<[u32; STRETCHES]>,
     turns: Vec<Turn>,
     occupied: Bitmap,
+    /// The entries of one stretch that has many, with some that are no longer valid.
+    sorted: BinaryHeap<Reverse<u128>>,
+    /// Which stretch that is; [`STRETCHES`] if it is none.
+    sorted_stretch: usize,
     /// The least entry of all.
     first: u128,
     entered: u64,
@@ -37,6 +43,8 @@ const FLOW_BITS: u32 = 24;
 /// A stretch is 2^19 ns, about half a millisecond; the wheel spans a second.
 const STRETCH_BITS: u32 = 19;
 const STRETCHES: usize = 2048;
+/// So many entries of a stretch are compared each time; more are sorted once.
+const FEW: usize = 32;
 const HORIZON: Span = Span::from_nanos((STRETCHES as u64 - 1) << STRETCH_BITS);
 
 impl Agenda {
@@ -48,6 +56,8 @@ impl Agenda {
             heads: Box::new([NOBODY; STRETCHES]),
             turns: vec![Turn { entry: NEVER, before: NOBODY, after: NOBODY }; flows],
             occupied: Bitmap::default(),
+            sorted: BinaryHeap::new(),
+            sorted_stretch: STRETCHES,
             first: NEVER,
             entered: 0,
         }
@@ -117,6 +127,9 @@ impl Agenda {
         } else {
             self.turns[after as usize].before = flow;
         }
+        if stretch == self.sorted_stretch {
+            self.sorted.push(Reverse(entry));
+        }
         entry
     }
 
@@ -139,16 +152,51 @@ impl Agenda {
 
     /// The least entry, all of which lie between `now` and the horizon.
     #[inline]
-    fn least(&self, now: Instant) -> u128 {
+    fn least(&mut self, now: Instant) -> u128 {
         let Some(stretch) = self.occupied.first_from(stretch_of(now)) else { return NEVER };
-        let mut flow = self.heads[stretch];
+        if stretch == self.sorted_stretch {
+            return self.least_sorted();
+        }
         let mut least = NEVER;
+        let mut count = 0;
+        let mut flow = self.heads[stretch];
         while flow != NOBODY {
             let turn = &self.turns[flow as usize];
             least = least.min(turn.entry);
             flow = turn.after;
+            count += 1;
+        }
+        if count > FEW {
+            self.sort(stretch);
         }
         least
+    }
+
+    /// Sorts the entries of a stretch, since to compare all of them at each turn would cost the square of their number.
+    #[inline(never)]
+    fn sort(&mut self, stretch: usize) {
+        let mut entries = std::mem::take(&mut self.sorted).into_vec();
+        entries.clear();
+        let mut flow = self.heads[stretch];
+        while flow != NOBODY {
+            let turn = &self.turns[flow as usize];
+            entries.push(Reverse(turn.entry));
+            flow = turn.after;
+        }
+        self.sorted = entries.into();
+        self.sorted_stretch = stretch;
+    }
+
+    /// The least entry of the sorted stretch that is still valid.
+    #[inline(never)]
+    fn least_sorted(&mut self) -> u128 {
+        while let Some(Reverse(entry)) = self.sorted.peek() {
+            if self.turns[flow_of(*entry) as usize].entry == *entry {
+                return *entry;
+            }
+            self.sorted.pop();
+        }
+        NEVER
     }
 }
 
@@ -260,6 +308,30 @@ mod tests {
         assert_eq!(agenda.next(), Instant::MAX);
         agenda.schedule(Instant::from_millis(3), 0, Instant::from_millis(4));
         assert_eq!(agenda.due(Instant::from_millis(4)), Some(0));
+    }
+
+    /// Far more turns at one instant than are compared each time, some of them moved or taken away.
+    #[test]
+    fn many_turns_of_a_stretch_come_in_order() {
+        const FLOWS: u32 = 1000;
+        let mut agenda = Agenda::with_flows(FLOWS as usize);
+        for flow in 0..FLOWS {
+            let at = Instant::from_nanos(5_000_000 + u64::from(flow * 7 % FLOWS) * 10);
+            agenda.schedule(Instant::ZERO, flow, at);
+        }
+        let now = agenda.next();
+        assert_eq!(agenda.due(now), Some(0));
+        agenda.reschedule(now, 0, Instant::MAX);
+        // The last of all is now the next, and the first one comes back as the last.
+        let last = (0..FLOWS).max_by_key(|flow| flow * 7 % FLOWS).expect("some flows");
+        agenda.schedule(now, last, now);
+        agenda.schedule(now, 0, Instant::from_nanos(5_000_000 + u64::from(FLOWS) * 10));
+        let mut expected: Vec<_> = (1..FLOWS).filter(|flow| *flow != last).collect();
+        expected.sort_by_key(|flow| flow * 7 % FLOWS);
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut agenda)).collect();
+        assert_eq!(order.first(), Some(&last));
+        assert_eq!(order[1..order.len() - 1], expected);
+        assert_eq!(order.last(), Some(&0));
     }
 
     proptest! {
