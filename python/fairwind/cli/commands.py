@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from fairwind.cli.analyse import analyse
 from fairwind.cli.completion import completion
 from fairwind.cli.congestion import app as congestion
@@ -13,9 +15,12 @@ from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.cli.tune import tune
-from fairwind.cli.verbs import app as app
+from fairwind.cli.verbs import app as verbs
 from fairwind.cli.windows import app as windows
 
+app = copy(verbs)
+app.registered_commands = [*verbs.registered_commands]
+app.registered_groups = [*verbs.registered_groups]
 app.add_typer(congestion, name="congestion")
 app.add_typer(kernel, name="kernel")
 app.add_typer(model, name="model")
