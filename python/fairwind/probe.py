@@ -12,7 +12,6 @@ import re
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -406,7 +405,6 @@ def probe_queue(
     duration_s: float,
     *,
     interval_s: float = 0.1,
-    watch: Callable[[float, EventCounts], None] | None = None,
 ) -> QueueMeasurement:
     """Watch the queue at the root of a device of this network namespace; needs root.
 
@@ -418,8 +416,6 @@ def probe_queue(
         How long, in seconds.
     interval_s : float
         Length of the windows of the table `queue_intervals`, in seconds.
-    watch : callable, optional
-        Called with the elapsed seconds and the counts so far, twenty times a second.
 
     Raises
     ------
@@ -439,7 +435,7 @@ def probe_queue(
     found = disciplines(device)
     queues = _queues(device, _root(device, found), found)
     running = _start(device, queues, interval_s)
-    growth, is_interrupted = _observe(running, device, duration_s, watch)
+    growth, is_interrupted = _observe(running, device, duration_s)
     tables, facts = running.finish()
     told = json.loads(facts)
     connections = [ConnectionCounts(**one) for one in told["connections"]]
@@ -461,18 +457,15 @@ def _start(device: str, queues: tuple[str, ...], interval_s: float) -> _core.Pro
     return _core.Probe(device, list(queues), round(interval_s * 1e9))
 
 
-def _observe(
-    running: _core.Probe,
-    device: str,
-    duration_s: float,
-    watch: Callable[[float, EventCounts], None] | None,
-) -> tuple[Discipline, bool]:
+def _observe(running: _core.Probe, device: str, duration_s: float) -> tuple[Discipline, bool]:
     """Read events for so long; give the growth of the counters, and whether it was interrupted."""
     # Counters are read inside the measured time.
     before = after = _root(device, disciplines(device))
     is_interrupted = False
     try:
-        _watch(running, duration_s, watch)
+        end = time.monotonic() + duration_s
+        while (left := end - time.monotonic()) > 0:
+            running.advance(min(left, POLL_INTERVAL_S))
     except KeyboardInterrupt:
         is_interrupted = True
     # A device that is gone by now has lost its counters, but not what was measured.
@@ -481,21 +474,10 @@ def _observe(
     return _counter_growth(before, after), is_interrupted
 
 
-def _watch(
-    running: _core.Probe, duration_s: float, watch: Callable[[float, EventCounts], None] | None
-) -> None:
-    """Read events for so long."""
-    end = time.monotonic() + duration_s
-    while (left := end - time.monotonic()) > 0:
-        counts = EventCounts(**json.loads(running.advance(min(left, POLL_INTERVAL_S))))
-        if watch is not None:
-            watch(duration_s - left, counts)
-
-
 def _queue_tables(
     frames: dict[str, pl.DataFrame], connections: Counter[str]
 ) -> dict[str, pl.DataFrame]:
-    """Leave out tables that a queue cannot tell of, and protocols that were not there."""
+    """Leave out tables that are not of queues, and protocols that were not there."""
     import polars as pl
 
     groups = frames["groups"]
