@@ -45,7 +45,13 @@ def main() -> None:
     from fairwind.cli.output import exit_code_of
 
     app = application(sys.argv[1] if len(sys.argv) > 1 else None)
-    _leave(exit_code_of(lambda: app(prog_name="fairwind")))
+    try:
+        code = exit_code_of(lambda: app(prog_name="fairwind"))
+    except SystemExit as end:  # how Typer ends each command
+        if not isinstance(end.code, int):
+            raise
+        code = end.code
+    _leave(code)
 
 
 def _leave(code: int) -> NoReturn:
