@@ -127,6 +127,8 @@ def _complete(outcome: TuningOutcome) -> list[Costs]:
 
 def _run(document: dict[str, Any], method: str, runs: Path) -> tuple[Tuning, TuningOutcome]:
     tune = document["tune"] | {"method": method}
+    if method == "grid":  # which tries all, and is kept when the budget changes
+        tune.pop("budget", None)
     tuning = read_tuning(document | {"tune": tune}, method)
     run = TuningRun(runs / method, on_step=lambda text: _tell(f"  {text}"))
     _, outcome = run_tuning(tuning, engine_named("sim"), run)

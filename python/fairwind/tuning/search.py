@@ -259,7 +259,6 @@ def sampler_of(optuna: Any, tuning: Tuning, batch: int) -> Any:  # noqa: ANN401 
             return samplers.TPESampler(
                 seed=seed,
                 n_startup_trials=STARTING,
-                multivariate=True,
                 constant_liar=True,
                 constraints_func=constraints,
             )
