@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
-    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, RequestedAck, TcpSock,
-    WindowEvent,
+    AckReport, CongestionControl, ControlFactory, Hooks, MIN_TSO_SEGS, RateSample, RequestedAck,
+    TcpSock, WindowEvent,
 };
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -82,6 +82,7 @@ impl Table {
             .and(bit(self.undo_cwnd.is_some(), Hooks::UNDO_CWND))
             .and(bit(self.ssthresh.is_some(), Hooks::SSTHRESH))
             .and(bit(self.cong_avoid.is_some(), Hooks::CONG_AVOID))
+            .and(bit(self.min_tso_segs.is_some(), Hooks::MIN_TSO_SEGS))
             .and(bit(self.flags & NEEDS_ECN != 0, Hooks::NEEDS_ECN))
     }
 }
@@ -389,6 +390,10 @@ impl CongestionControl for NativeControl {
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         let otherwise = sender.window.max(sender.window_before);
         self.answer(self.table.undo_cwnd, "undo_cwnd", sender, otherwise)
+    }
+
+    fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
+        self.answer(self.table.min_tso_segs, "min_tso_segs", sender, MIN_TSO_SEGS)
     }
 
     fn take_requested_ack(&mut self) -> Option<RequestedAck> {

@@ -71,8 +71,8 @@ pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use sender::congestion::plugged::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,
     ControlFaults, FLAG_ACKNOWLEDGED, FLAG_ADVANCED, FLAG_ECHO, FLAG_SACKED, Hooks,
-    InetConnectionSock, LostSegment, PRIVATE_WORDS, PluggedAlgorithm, RateSample, RequestedAck,
-    SockPacing, TcpSock, TransmitSnapshot, WindowEvent,
+    InetConnectionSock, LostSegment, MIN_TSO_SEGS, PRIVATE_WORDS, PluggedAlgorithm, RateSample,
+    RequestedAck, SockPacing, TcpSock, TransmitSnapshot, WindowEvent,
 };
 pub use sender::{Part, WriteFlags};
 pub use state::{Event, IcmpError, RecoveryState, State, Unreachable};

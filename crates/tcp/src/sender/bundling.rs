@@ -37,14 +37,15 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SequenceNumber};
 use std::collections::VecDeque;
 
-/// Maximum time since the last bundle, and until the next acknowledgment, for which a bundle waits.
+/// Maximum time since the last bundle could leave, and until the next acknowledgment, for which a bundle waits.
 const MAX_DEFERRAL: Span = Span::from_millis(1);
 
 impl Sender {
     /// Segments of the largest bundle at the present rate (Linux `tcp_tso_segs`).
     #[inline]
-    pub(super) fn max_bundled(&self, full: u32) -> u32 {
-        let Some(bundling) = &self.config.sending.bundling else { return 1 };
+    pub(super) fn max_bundled(&mut self, full: u32) -> u32 {
+        let Some(bundling) = self.config.sending.bundling else { return 1 };
+        let min = self.plugged_min_bundle().unwrap_or(bundling.min_segments);
         let largest = match self.config.sending.gathering {
             Gathering::Buffers { largest_bytes } => largest_bytes,
             Gathering::Stream => u32::MAX,
@@ -57,7 +58,7 @@ impl Sender {
             }
         }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(largest);
-        (bytes / full).max(bundling.min_segments)
+        (bytes / full).max(min)
     }
 
     /// Segments of one bundle, of `room` segments in the window.
@@ -81,7 +82,7 @@ impl Sender {
     ) -> bool {
         let Some(bundling) = self.config.sending.bundling else { return false };
         if matches!(self.recovery.state(), RecoveryState::Recovery | RecoveryState::Loss)
-            || bundling.by_time && self.send.last_transmitted() + MAX_DEFERRAL < now
+            || bundling.by_time && self.departure() + MAX_DEFERRAL < now
         {
             return false;
         }

@@ -181,10 +181,16 @@ impl Sender {
         }
     }
 
+    /// When the pace lets the next bundle leave, or the last segment left if that is later (Linux `tcp_wstamp_ns`).
+    #[inline]
+    pub(super) fn departure(&self) -> Instant {
+        self.pacer.through_at.max(self.send.last_transmitted())
+    }
+
     /// Idle time since the last segment counts for up to half of the bundle.
     #[cold]
     fn update_departure_time(&mut self, bytes: u32, segments: u32, now: Instant) {
-        let before = self.pacer.through_at.max(self.send.last_transmitted());
+        let before = self.departure();
         let begins = before.max(now);
         self.pacer.through_at = begins;
         let sent = self.stats.data_segments().saturating_add(segments);

@@ -109,9 +109,13 @@ pub(super) fn delivered_in(bandwidth: u64, micros: u64) -> u32 {
 pub(super) fn bundle_goal(sender: &TcpSock) -> u32 {
     let pacing = &sender.control.pacing;
     let bytes = (pacing.rate >> pacing.shift).min(LARGEST_BUNDLE);
-    let min = if pacing.rate < MIN_BUNDLING_RATE >> 3 { 1 } else { 2 };
     let segments = bytes / u64::from(sender.segment_bytes.max(1));
-    u32::try_from(segments.max(min).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
+    u32::try_from(segments.max(u64::from(min_bundle(sender))).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
+}
+
+/// Minimum segments of a bundle at the rate (`bbr_min_tso_segs`; the floor of `BBR.send_quantum`, draft-ietf-ccwg-bbr-06).
+pub(super) fn min_bundle(sender: &TcpSock) -> u32 {
+    if sender.control.pacing.rate < MIN_BUNDLING_RATE >> 3 { 1 } else { 2 }
 }
 
 /// Whether a wrapping count is before another.

@@ -430,6 +430,15 @@ impl Sender {
     }
 
     /// At least one segment; records an answer of zero.
+    /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it.
+    #[inline]
+    pub(crate) fn plugged_min_bundle(&mut self) -> Option<u32> {
+        if !self.has_hook(Hooks::MIN_TSO_SEGS) {
+            return None;
+        }
+        self.consult_again(|control, sender| control.min_tso_segs(sender))
+    }
+
     fn at_least_one(&mut self, answer: u32) -> u32 {
         if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
             plugged.empty_windows += 1;

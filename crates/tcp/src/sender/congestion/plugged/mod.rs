@@ -5,7 +5,7 @@
 //! called where the kernel calls its own ([`Hooks`]). So one algorithm serves both.
 //!
 //! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
-//! Differs: unused hooks are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
+//! Differs: unused hooks are missing (`sndbuf_expand`, `get_info`).
 //! Delivery rates are sampled for algorithms that have `cong_control`; their fields stay unchanged for others.
 //! Cost: some forty fields are written before the first hook of an acknowledgment, and before others where something
 //! happened in between; seven are read after each.
@@ -56,6 +56,8 @@ impl Hooks {
     pub const SEGMENTS: Self = Self(512);
     /// No hook, but a promise: the algorithm never uses the rarely used fields, which are not copied then.
     pub const USES_FEW_FIELDS: Self = Self(1024);
+    /// [`CongestionControl::min_tso_segs`].
+    pub const MIN_TSO_SEGS: Self = Self(2048);
 
     /// Whether these hooks include any of the others.
     #[inline]
@@ -102,6 +104,9 @@ pub const FLAG_ACKNOWLEDGED: i32 = 0x04;
 pub const FLAG_SACKED: i32 = 0x20;
 /// It advances SND.UNA (`FLAG_SND_UNA_ADVANCED`).
 pub const FLAG_ADVANCED: i32 = 0x400;
+
+/// Default of Linux' `tcp_min_tso_segs`.
+pub const MIN_TSO_SEGS: u32 = 2;
 
 /// A congestion control algorithm of one connection.
 ///
@@ -170,6 +175,11 @@ pub trait CongestionControl: Debug + Send {
     /// present one if larger.
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         sender.window.max(sender.window_before)
+    }
+
+    /// Minimum segments of the next bundle, in the place of Linux' `tcp_min_tso_segs` (`min_tso_segs`).
+    fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
+        MIN_TSO_SEGS
     }
 
     /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has requested, once.

@@ -32,7 +32,8 @@ mod control;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
+    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, min_bundle,
+    sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, RateSample, TcpSock, WindowEvent,
@@ -156,6 +157,7 @@ impl CongestionControl for Bbr1 {
             .and(Hooks::UNDO_CWND)
             .and(Hooks::SET_STATE)
             .and(Hooks::CWND_EVENT)
+            .and(Hooks::MIN_TSO_SEGS)
     }
 
     fn init(&mut self, sender: &mut TcpSock) {
@@ -213,6 +215,10 @@ impl CongestionControl for Bbr1 {
             Mode::ProbeRtt => self.check_probe_rtt_done(sender),
             _ => {}
         }
+    }
+
+    fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
+        min_bundle(sender)
     }
 
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {

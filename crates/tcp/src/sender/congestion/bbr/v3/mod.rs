@@ -35,7 +35,8 @@ mod cycle;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
+    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, min_bundle,
+    sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, LostSegment, RateSample, TcpSock, TransmitSnapshot, WindowEvent,
@@ -141,6 +142,7 @@ impl CongestionControl for Bbr3 {
             .and(Hooks::SET_STATE)
             .and(Hooks::CWND_EVENT)
             .and(Hooks::SEGMENTS)
+            .and(Hooks::MIN_TSO_SEGS)
     }
 
     fn init(&mut self, sender: &mut TcpSock) {
@@ -204,6 +206,10 @@ impl CongestionControl for Bbr3 {
     }
 
     /// `HandleSpuriousLossDetection`.
+    fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
+        min_bundle(sender)
+    }
+
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         self.latest.has_loss = false;
         self.pipe.begin(0);
