@@ -183,6 +183,14 @@ impl Path {
         waits
     }
 
+    /// Share of the packets that came between two instants together with the one before.
+    pub fn share_together(&self, from: Span, until: Span) -> f64 {
+        let within = self.passages.iter().filter(|passage| (from..until).contains(&passage.at));
+        let at: Vec<Span> = within.map(|passage| passage.at).collect();
+        let together = at.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        as_f64(together as u64) / as_f64(at.len() as u64)
+    }
+
     /// Does everything due up to `until`.
     pub fn run_until(&mut self, until: Span) {
         let until = Instant::ZERO + until;

@@ -40,6 +40,10 @@ impl CongestionControl for Watched {
         self.control.init(sender);
     }
 
+    fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
+        self.control.min_tso_segs(sender)
+    }
+
     fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         self.control.ssthresh(sender)
     }

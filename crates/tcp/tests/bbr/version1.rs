@@ -84,6 +84,19 @@ fn startup_ends_without_growth_then_drains() {
     assert!((0.0..=9.3 + 2.0 / 0.343).contains(&left), "{left} segments beyond the pipe");
 }
 
+/// Below 1.2 Mbit/s segments leave one by one, above in bundles of two (`bbr_min_tso_segs`).
+#[test]
+fn bundles_have_one_segment_at_low_rates() {
+    let together = |bits_per_second: u64| {
+        let way = PathSettings::new(bits_per_second, Span::from_millis(200), 1_000);
+        let mut path = Path::greedy(way, 4, bbr1());
+        path.run_until(seconds(9.0));
+        path.share_together(seconds(4.0), seconds(9.0))
+    };
+    let (slow, quick) = (together(900_000), together(2_000_000));
+    assert!(slow < 0.05 && (0.4..=0.55).contains(&quick), "{slow} and {quick}");
+}
+
 /// A tenth of the packets is lost and retransmitted: 10 % more than the rate without pacing of retransmissions.
 /// The margin is the deviation of the rate from its mean.
 #[test]
