@@ -3,7 +3,8 @@
     python tools/screenings.py --suite rfc9743 --runs /tmp/runs
 
 writes the tables of `docs/screenings.md`, and leaves what stands around them;
-`--baselines DIR` keeps the `screen.json` of each for `--baseline`.
+`--baselines DIR` keeps the `screen.json` of each for `--baseline`, and gives the verdicts of those
+that `--controls` leaves out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from fairwind.congestion.sources import ENDPOINTS_OWN, built_in
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import ScreenSettings, screen
-from fairwind.screen.record import ScreenRecord
+from fairwind.screen.record import ScreenRecord, read_record
 from fairwind.screen.suite import Suite, suite_named
 from fairwind.screen.words import evidence_of, name_in_words
 
@@ -36,18 +37,25 @@ def main() -> None:
     arguments = parser.parse_args()
     suite = suite_named(arguments.suite)
     settings = ScreenSettings(arguments.runs, jobs=arguments.jobs)
-    records = []
     all_names = sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())])
-    for name in arguments.controls.split(",") if arguments.controls else all_names:
+    chosen = arguments.controls.split(",") if arguments.controls else all_names
+    records = kept(arguments.baselines, [name for name in all_names if name not in chosen])
+    for name in chosen:
         record = screen(control_named(name), suite, settings)
         sys.stderr.write(f"{name}: {record.verdict}\n")
-        records.append(record)
+        records[name] = record
         if arguments.baselines is not None:
             arguments.baselines.mkdir(parents=True, exist_ok=True)
             text = json.dumps(record.document())
             (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
         # After each one: what is there is not lost if the rest is interrupted.
-        write_tables(tables_of(suite, records))
+        write_tables(tables_of(suite, [records[one] for one in sorted(records)]))
+
+
+def kept(folder: Path | None, names: list[str]) -> dict[str, ScreenRecord]:
+    """Read the verdicts of these controls, as far as the folder has them."""
+    files = [] if folder is None else [(name, folder / f"{name}.json") for name in names]
+    return {name: read_record(file) for name, file in files if file.exists()}
 
 
 def write_tables(tables: str) -> None:
