@@ -26,8 +26,7 @@ const ECN_SEEN: u8 = 8;
 /// A pacing rate below one full segment in this time is a fault.
 const MAX_SEGMENT_SECONDS: u64 = 60;
 
-/// Whether a rate in bytes per second nearly stops a flow; zero means no pacing (Linux
-/// `tcp_update_skb_after_send`).
+/// Whether a rate in bytes per second nearly stops a flow; zero is no pacing (Linux `tcp_update_skb_after_send`).
 fn is_standstill(rate: u64, segment_bytes: u32) -> bool {
     rate != 0 && rate.saturating_mul(MAX_SEGMENT_SECONDS) < u64::from(segment_bytes)
 }
@@ -192,8 +191,7 @@ impl Sender {
         self.ask(ask)
     }
 
-    /// The same if the algorithm may have been called for this acknowledgment, and nothing has changed
-    /// since.
+    /// The same; copies nothing if nothing has changed since the last call.
     #[inline]
     fn consult_again<R>(
         &mut self,
@@ -429,16 +427,14 @@ impl Sender {
         Some(self.at_least_one(answer))
     }
 
-    /// At least one segment; records an answer of zero.
     /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it.
     #[inline]
     pub(crate) fn plugged_min_bundle(&mut self) -> Option<u32> {
-        if !self.has_hook(Hooks::MIN_TSO_SEGS) {
-            return None;
-        }
+        self.has_hook(Hooks::MIN_TSO_SEGS).then_some(())?;
         self.consult_again(|control, sender| control.min_tso_segs(sender))
     }
 
+    /// At least one segment; records an answer of zero.
     fn at_least_one(&mut self, answer: u32) -> u32 {
         if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
             plugged.empty_windows += 1;
