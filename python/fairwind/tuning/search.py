@@ -259,6 +259,8 @@ def sampler_of(optuna: Any, tuning: Tuning, batch: int) -> Any:  # noqa: ANN401 
             return samplers.TPESampler(
                 seed=seed,
                 n_startup_trials=STARTING,
+                # Of values in lists too few are tried to learn how they depend on one another.
+                multivariate=all(isinstance(one.domain, Range) for one in tuning.parameters),
                 constant_liar=True,
                 constraints_func=constraints,
             )
