@@ -256,14 +256,10 @@ def sampler_of(optuna: Any, tuning: Tuning, batch: int) -> Any:  # noqa: ANN401 
                 seed=seed, population_size=POPULATION, constraints_func=constraints
             )
         case _:
-            has_order = [
-                one.is_ordered or isinstance(one.domain, Range) for one in tuning.parameters
-            ]
             return samplers.TPESampler(
                 seed=seed,
                 n_startup_trials=STARTING,
-                # How choices without an order depend on one another is not learnt from so few.
-                multivariate=all(has_order),
+                multivariate=True,
                 constant_liar=True,
                 constraints_func=constraints,
             )
