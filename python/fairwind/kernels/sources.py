@@ -17,7 +17,7 @@ INSTALLED = Path("/usr/src")
 UPDATE = "run `apt-get update` as root and try again"
 
 ADD_SUITE = """\
-other Debian suites have other versions; as root, for bullseye (5.10), sid (new ones) or experimental (the newest):
+other Debian suites have other versions; as root, for bullseye (5.10) or experimental (the newest):
     cat > /etc/apt/sources.list.d/kernels.sources <<END
     Types: deb
     URIs: http://deb.debian.org/debian
