@@ -1,6 +1,7 @@
 //! Settings of the sending half: segmentation, send buffer, pacing, window growth, loss recovery.
 
 use super::recovery_constants::{Factor, RecoveryConstants};
+use crate::sender::congestion::plugged::MIN_TSO_SEGS;
 use fairwind_units::Span;
 
 /// Buffering of written data before it is sent.
@@ -161,7 +162,7 @@ impl Bundling {
     pub const LINUX: Self = Self {
         pacing_shift: 10,
         rtt_log: Some(9),
-        min_segments: 2,
+        min_segments: MIN_TSO_SEGS,
         window_divisor: Some(3),
         pushed: true,
         half_window: true,

@@ -205,11 +205,11 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// `HandleSpuriousLossDetection`.
     fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
         min_bundle(sender)
     }
 
+    /// `HandleSpuriousLossDetection`.
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         self.latest.has_loss = false;
         self.pipe.begin(0);
