@@ -162,9 +162,10 @@ impl Collector {
         if let Some(series) = &self.queue_series {
             series.restore(&mut self.queues);
         }
+        let mut flows = std::mem::take(&mut self.retired.rows);
         let open = self.open_flows();
+        flows.reserve_exact(open.len());
         let mut groups = self.retired.groups.clone();
-        let mut flows = self.retired.rows.clone();
         for one in &open {
             let description = one.description.clone();
             groups[description.group_index()].add(&description, one.flow, end);

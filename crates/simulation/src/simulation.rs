@@ -328,6 +328,9 @@ impl Simulation {
         let cache_tables = self.window_cache_tables();
         let complaints = self.control_complaints();
         self.recorder.finish()?;
+        let (injected, in_transit) = (self.network.injected(), self.network.in_transit());
+        // Endpoints and packets of many flows take more room than their tables, which are made in their place.
+        drop((self.network, self.ends));
         let mut tables = self.collector.finish(self.end);
         if !complaints.is_empty() {
             tables.tables.push(control_complaints_table(&complaints));
@@ -335,9 +338,9 @@ impl Simulation {
         tables.tables.push(senders_table(&senders));
         tables.tables.extend(cache_tables);
         Ok(Outcome {
-            packets_injected: self.network.injected().packets,
+            packets_injected: injected.packets,
             packets_delivered: self.packets_delivered,
-            packets_in_transit: self.network.in_transit().packets,
+            packets_in_transit: in_transit.packets,
             data_segments_delivered: self.data_segments_delivered,
             tables,
         })
