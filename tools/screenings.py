@@ -49,7 +49,7 @@ def main() -> None:
             text = json.dumps(record.document())
             (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
         # After each one: what is there is not lost if the rest is interrupted.
-        write_tables(tables_of(suite, [records[one] for one in sorted(records)]))
+        write_between(PAGE, BEGIN, tables_of(suite, [records[one] for one in sorted(records)]))
 
 
 def kept(folder: Path | None, names: list[str]) -> dict[str, ScreenRecord]:
@@ -58,11 +58,11 @@ def kept(folder: Path | None, names: list[str]) -> dict[str, ScreenRecord]:
     return {name: read_record(file) for name, file in files if file.exists()}
 
 
-def write_tables(tables: str) -> None:
-    """Put the tables into the page, in the place of those that it has."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+def write_between(page: Path, begin: str, text: str) -> None:
+    """Put what is made into a page, in the place of what it has after a line that says so."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 def tables_of(suite: Suite, records: list[ScreenRecord]) -> str:
