@@ -29,6 +29,7 @@ from closed_form import (
 )
 from fairwind.answers.conditions import Outcome
 from fairwind.engine.engines import Simulation
+from fairwind.errors import FairwindError
 from fairwind.quantities import parse_seconds
 from fairwind.results import open_results
 from fairwind.scenario.scenario import load
@@ -333,10 +334,26 @@ def test_importance_names_the_parameter_that_decides(tmp_path):
     assert shares[THRESHOLD] > 0.8
 
 
+def test_finished_search_takes_more_seeds_of_the_confirmation(tmp_path):
+    first, more, alone = ClosedForms(), ClosedForms(), ClosedForms()
+    run(tmp_path / "grown", first, confirm={"seeds": 3, "points": 3})
+    outcome = run(tmp_path / "grown", more, confirm={"seeds": 8, "points": 3})
+    run(tmp_path / "whole", alone, confirm={"seeds": 8, "points": 3})
+    grown, whole = ((tmp_path / one / OUTCOME).read_bytes() for one in ("grown", "whole"))
+    assert grown == whole
+    # Nothing but the five further seeds ran: for each point and the reference, on each path.
+    added = 5 * (len(outcome.points) + 1) * len(PATHS)
+    assert more.executions == added
+    assert alone.executions == first.executions + added
+
+
 def test_another_search_in_the_folder_is_refused(tmp_path):
     run(tmp_path)
-    with pytest.raises(Exception, match="holds another search"):
+    with pytest.raises(FairwindError, match="holds another search"):
         run(tmp_path, tune={"seeds": 5, "budget": 20})
+    paths = {"further": {"path.rate": "2 Mbit/s"}}
+    with pytest.raises(FairwindError, match="holds another search"):
+        run(tmp_path, confirm={"seeds": 3, "points": 3, "paths": paths})
 
 
 def test_search_has_all_parameters_of_the_grid():

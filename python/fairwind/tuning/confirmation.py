@@ -155,7 +155,8 @@ class Confirmer:
             beside = folder / named.name
             beside.parent.mkdir(parents=True, exist_ok=True)
             write_file(beside, (Path(scenario.file).parent / named.name).read_bytes())
-        run = replace(self._settings, out=folder / file)
+        # A run with fewer seeds, of an earlier confirmation, is taken up.
+        run = replace(self._settings, out=folder / file, grown_from=scenario.plan)
         return run_plan(scenario.plan, self._engine, run, self._on_progress)
 
     def _on_path(

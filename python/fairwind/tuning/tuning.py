@@ -48,6 +48,9 @@ from fairwind.tuning.settings import Tuning
 
 HEAD = "tuning.json"
 
+GROWING = ("seeds", "points")
+"""Keys of the confirmation that a finished search may be given other values of."""
+
 
 @dataclass(frozen=True)
 class TuningRun:
@@ -207,9 +210,14 @@ def folder_of(tuning: Tuning, engine: Engine, out: Path | None) -> Path:
 
 
 def fingerprint(tuning: Tuning, engine: Engine) -> str:
-    """Digest everything that decides what a search finds."""
+    """Digest everything that decides what a search finds.
+
+    How many seeds and points confirm it is left out, so that a finished search takes more of them.
+    """
+    confirm = tuning.document.get("confirm", {})
+    paths_alone = {key: confirm[key] for key in confirm if key not in GROWING}
     content = {
-        "document": tuning.document,
+        "document": tuning.document | {"confirm": paths_alone},
         "scenario": tuning.base,
         "engine": engine.name,
         "versions": engine.versions(),
@@ -231,8 +239,7 @@ def _prepare(folder: Path, tuning: Tuning, engine: Engine) -> None:
                 f"{folder} holds another search: its file, scenario or version differs",
                 "name another folder with --out, or remove this one",
             )
-        return
-    if any(one.name != ".lock" for one in folder.iterdir()):
+    elif any(one.name != ".lock" for one in folder.iterdir()):
         raise FairwindError(
             f"{folder} is not empty and does not hold a search", "name another folder with --out"
         )
