@@ -7,6 +7,7 @@ import re
 
 import polars as pl
 import pytest
+import vl_convert
 
 from closed_form import SCENARIO, ClosedForms, tuning
 from fairwind.cli.output import OutputFormat
@@ -264,8 +265,28 @@ def test_labels_upon_others_are_left_out():
         ],
     }
     (rows,) = front_figure(document, 1).chart.to_dict()["datasets"].values()
+    assert {row["limits"] for row in rows} == {"passed", "not confirmed"}
     assert [row["label"] for row in rows if row["label"]] == ["LT", "far"]
     assert {row["name"] for row in rows} == {"c1", "plain", "LT", "far", "reference"}
+
+
+def test_figure_of_many_settings_labels_the_confirmed_alone():
+    candidates = [
+        {"name": f"s{number}", "setting": {}, "dropped": None, "costs": [number / 1e3, 0.1]}
+        for number in range(300)
+    ]
+    document = {
+        "objectives": [
+            {"measure": "a.x", "direction": "minimise", "over": "mean"},
+            {"measure": "a.y", "direction": "maximise", "over": "mean"},
+        ],
+        "candidates": candidates,
+        "points": [labelled("LT", -0.5, 0.1, is_known=True)],
+    }
+    svg = vl_convert.vegalite_to_svg(front_figure(document, 1).chart.to_dict())
+    texts = re.findall(r">([^<>]+)</text>", svg)
+    assert texts.count("LT") == 1
+    assert not {"null", "s1"} & set(texts)
 
 
 def labelled(name, *costs, is_known):

@@ -85,7 +85,8 @@ def front_figure(document: Document, place: int) -> Figure:
     level = confirmed.mark_rule(opacity=0.5).encode(
         y="y:Q", x="x_low:Q", x2="x_high:Q", color=colour
     )
-    labels = base.transform_filter("datum.label != ''").mark_text(
+    # Of many rows an empty text is null.
+    labels = base.transform_filter("!!datum.label").mark_text(
         align="left", dx=7, dy=-7, fontSize=11
     )
     chart = (upright + level + points + labels.encode(x="x:Q", y="y:Q", text="label:N")).properties(
@@ -161,7 +162,12 @@ def _row(name: str, kind: str, setting: str, x: float, y: float, **more: Any) ->
     label = name if kind in ("known mechanism", "front, confirmed") else ""
     nothing = dict.fromkeys(("x_low", "x_high", "y_low", "y_high"), None)
     row = {"name": name, "kind": kind, "setting": setting, "x": x, "y": y, "label": label}
-    return row | nothing | {"size": SIZES.get(kind, 90), "limits": "", "href": None} | more
+    return (
+        row
+        | nothing
+        | {"size": SIZES.get(kind, 90), "limits": "not confirmed", "href": None}
+        | more
+    )
 
 
 def _confirmed_row(document: Document, point: Document, place: int) -> dict[str, Any] | None:
