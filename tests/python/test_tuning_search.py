@@ -339,12 +339,32 @@ def test_finished_search_takes_more_seeds_of_the_confirmation(tmp_path):
     run(tmp_path / "grown", first, confirm={"seeds": 3, "points": 3})
     outcome = run(tmp_path / "grown", more, confirm={"seeds": 8, "points": 3})
     run(tmp_path / "whole", alone, confirm={"seeds": 8, "points": 3})
+    assert len(outcome.points) == 3
     grown, whole = ((tmp_path / one / OUTCOME).read_bytes() for one in ("grown", "whole"))
     assert grown == whole
     # Nothing but the five further seeds ran: for each point and the reference, on each path.
     added = 5 * (len(outcome.points) + 1) * len(PATHS)
     assert more.executions == added
     assert alone.executions == first.executions + added
+
+
+def test_finished_search_takes_more_points_of_the_confirmation(tmp_path):
+    first, more = ClosedForms(), ClosedForms()
+    run(tmp_path / "grown", first, confirm={"seeds": 3, "points": 1})
+    outcome = run(tmp_path / "grown", more, confirm={"seeds": 3, "points": 3})
+    run(tmp_path / "whole", confirm={"seeds": 3, "points": 3})
+    grown, whole = ((tmp_path / one / OUTCOME).read_bytes() for one in ("grown", "whole"))
+    assert grown == whole
+    assert 0 < more.executions <= 3 * len(outcome.points) * len(PATHS)
+
+
+def test_fewer_seeds_of_the_confirmation_are_refused_before_anything_changes(tmp_path):
+    run(tmp_path, confirm={"seeds": 5, "points": 2})
+    before = {one: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()}
+    with pytest.raises(FairwindError, match="confirmed with 5 seeds instead of 4") as error:
+        run(tmp_path, confirm={"seeds": 4, "points": 2})
+    assert "at least 5 under [confirm]" in (error.value.hint or "")
+    assert {one: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()} == before
 
 
 def test_another_search_in_the_folder_is_refused(tmp_path):

@@ -142,17 +142,12 @@ impl Collector {
     /// The tables as if the measurement ended at `now`, or at the settings' end if that is earlier;
     /// it goes on.
     pub fn snapshot(&self, now: Instant) -> Tables {
-        let mut ended = self.clone();
-        ended.end_at(now)
+        self.clone().finish(now)
     }
 
     /// The tables of what was measured up to `end`, or up to the settings' end if that is earlier; but for
     /// the rows that were [taken](Self::take_retired) before.
     pub fn finish(mut self, end: Instant) -> Tables {
-        self.end_at(end)
-    }
-
-    fn end_at(&mut self, end: Instant) -> Tables {
         let end = end.min(self.settings.end);
         self.pass(end);
         if !self.is_warm {

@@ -76,7 +76,7 @@ def front_figure(document: Document, place: int) -> Figure:
         shape=alt.Shape("kind:N", scale=shapes, title=None),
         size=alt.Size("size:Q", scale=None),
         tooltip=tips,
-        href="href:N",
+        href=alt.condition("!!datum.href", alt.Href("href:N"), alt.value("")),
     )
     confirmed = base.transform_filter("isValid(datum.y_low) && isValid(datum.x_low)")
     upright = confirmed.mark_rule(opacity=0.5).encode(
@@ -85,7 +85,7 @@ def front_figure(document: Document, place: int) -> Figure:
     level = confirmed.mark_rule(opacity=0.5).encode(
         y="y:Q", x="x_low:Q", x2="x_high:Q", color=colour
     )
-    # Of many rows an empty text is null.
+    # Many rows are embedded as comma-separated values, where an empty text is null.
     labels = base.transform_filter("!!datum.label").mark_text(
         align="left", dx=7, dy=-7, fontSize=11
     )
@@ -107,7 +107,7 @@ def front_figure(document: Document, place: int) -> Figure:
 def _rows(document: Document, place: int) -> list[dict[str, Any]]:
     rows = (_confirmed_row(document, point, place) for point in document["points"])
     confirmed = [row for row in rows if row is not None]
-    confirmed.append(_row("reference", "reference", "the reference", 0.0, 0.0))
+    confirmed.append(_row("reference", "reference", "the reference", 0.0, 0.0, limits="passed"))
     names = {row["name"] for row in confirmed}
     tried = [
         _row(
@@ -162,12 +162,8 @@ def _row(name: str, kind: str, setting: str, x: float, y: float, **more: Any) ->
     label = name if kind in ("known mechanism", "front, confirmed") else ""
     nothing = dict.fromkeys(("x_low", "x_high", "y_low", "y_high"), None)
     row = {"name": name, "kind": kind, "setting": setting, "x": x, "y": y, "label": label}
-    return (
-        row
-        | nothing
-        | {"size": SIZES.get(kind, 90), "limits": "not confirmed", "href": None}
-        | more
-    )
+    unconfirmed = {"limits": "not confirmed", "href": None}
+    return row | nothing | {"size": SIZES.get(kind, 90)} | unconfirmed | more
 
 
 def _confirmed_row(document: Document, point: Document, place: int) -> dict[str, Any] | None:

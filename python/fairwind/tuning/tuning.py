@@ -49,7 +49,7 @@ from fairwind.tuning.settings import Tuning
 HEAD = "tuning.json"
 
 GROWING = ("seeds", "points")
-"""Keys of the confirmation that a finished search may be given other values of."""
+"""Keys of the confirmation of which a finished search takes more."""
 
 
 @dataclass(frozen=True)
@@ -231,13 +231,20 @@ def _prepare(folder: Path, tuning: Tuning, engine: Engine) -> None:
     head, wanted = folder / HEAD, fingerprint(tuning, engine)
     if head.exists():
         try:
-            there = json.loads(head.read_text(encoding="utf-8"))["fingerprint"]
-        except (ValueError, KeyError, TypeError) as error:
+            earlier = json.loads(head.read_text(encoding="utf-8"))
+            there, seeds = earlier["fingerprint"], earlier.get("confirming_seeds", 0)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise damaged(head) from error
         if there != wanted:
             raise FairwindError(
                 f"{folder} holds another search: its file, scenario or version differs",
                 "name another folder with --out, or remove this one",
+            )
+        if tuning.confirmation.seeds < seeds:
+            raise FairwindError(
+                f"{folder} holds this search, confirmed with {seeds} seeds instead of "
+                f"{tuning.confirmation.seeds}",
+                f"ask for at least {seeds} under [confirm], or name another folder with --out",
             )
     elif any(one.name != ".lock" for one in folder.iterdir()):
         raise FairwindError(
@@ -249,6 +256,7 @@ def _prepare(folder: Path, tuning: Tuning, engine: Engine) -> None:
         "fingerprint": wanted,
         "engine": engine.name,
         "versions": engine.versions(),
+        "confirming_seeds": tuning.confirmation.seeds,
         "document": tuning.document,
     }
     write_file(head, (json.dumps(document, indent=1, default=str) + "\n").encode())

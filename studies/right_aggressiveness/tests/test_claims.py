@@ -70,7 +70,7 @@ def found(tmp_path_factory) -> Found:
     return Found(search(tmp_path_factory.mktemp("search")))
 
 
-def test_full_form_has_the_size_of_a_night():
+def test_full_form_has_all_parameters_and_paths():
     full = load_tuning(study_named("right-aggressiveness").file())
     assert len(full.parameters) >= 6
     assert (len(full.paths), full.seeds) == (12, 10)
