@@ -81,10 +81,19 @@ UNDRAWN = """() => [...document.querySelectorAll(".chart")].filter((chart) => {
 }).map((chart) => chart.dataset.figure)"""
 
 
+SAME_FONT = """document.addEventListener("DOMContentLoaded", () => {
+  const style = document.createElement("style");
+  style.textContent = 'body { font-family: "DejaVu Sans", sans-serif !important; }';
+  document.head.append(style);
+});"""
+"""The font of the reference pictures: others are narrower, and break lines elsewhere."""
+
+
 @contextmanager
 def shown(browser: Browser, path: Path, width: int = 1280, height: int = 900) -> Iterator[Shown]:
     """Open a page in a window of this size and wait until its figures are drawn."""
     page = browser.new_page(viewport={"width": width, "height": height})
+    page.add_init_script(SAME_FONT)
     found = Shown(page)
     page.on("console", lambda message: found.messages.append(message.text))
     page.on("pageerror", lambda error: found.messages.append(str(error)))
