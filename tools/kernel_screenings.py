@@ -11,25 +11,19 @@ tables of `docs/screenings.md` are written from these files and from those of th
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from screenings import PAGE, write_between
+from screenings import PAGE, write_between, write_record
 
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import FAULTS, ScreenSettings, screen
 from fairwind.screen.record import ScreenRecord, read_record
 from fairwind.screen.suite import Suite, Template, suite_named
 from fairwind.screen.verdicts import Finding, Verdict, worst
-from fairwind.screen.words import (
-    interval_in_words,
-    limit_in_words,
-    name_in_words,
-    number_in_words,
-)
+from fairwind.screen.words import estimate_in_words, limit_in_words, name_in_words
 
 BEGIN = "<!-- Made by `python tools/kernel_screenings.py`; a change made here is lost. -->"
 SUITE = "quick"
@@ -78,12 +72,13 @@ def screen_scenario(
     one = screen(control_named(control), replace(suite, templates=(template,)), settings)
     sys.stderr.write(f"{control}, {template.name}: {one.verdict}\n")
     record = merge_scenario(suite, before, one) if before else one
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{json.dumps(record.document())}\n", encoding="utf-8")
+    write_record(file, record)
 
 
 def merge_scenario(suite: Suite, before: ScreenRecord, one: ScreenRecord) -> ScreenRecord:
-    """Add the findings of a scenario, in the place of earlier ones; faults are summed up.
+    """Add the findings of a scenario, in the place of earlier ones.
+
+    Faults and seconds are summed up, also those of a scenario that was screened again.
 
     Raises
     ------
@@ -197,8 +192,7 @@ def number_of(finding: Finding) -> str:
     """Write verdict, estimate and interval, or why there are none."""
     if finding.verdict is Verdict.SKIPPED:
         return f"{finding.verdict}: {finding.note}"
-    number = number_in_words(finding.estimate, finding.unit)
-    return f"{finding.verdict}: {number} {interval_in_words(finding)}".rstrip()
+    return f"{finding.verdict}: {estimate_in_words(finding)}"
 
 
 if __name__ == "__main__":

@@ -45,9 +45,7 @@ def main() -> None:
         sys.stderr.write(f"{name}: {record.verdict}\n")
         records[name] = record
         if arguments.baselines is not None:
-            arguments.baselines.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(record.document())
-            (arguments.baselines / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+            write_record(arguments.baselines / f"{name}.json", record)
         # After each one: what is there is not lost if the rest is interrupted.
         write_between(PAGE, BEGIN, tables_of(suite, [records[one] for one in sorted(records)]))
 
@@ -56,6 +54,12 @@ def kept(folder: Path | None, names: list[str]) -> dict[str, ScreenRecord]:
     """Read the verdicts of these controls, as far as the folder has them."""
     files = [] if folder is None else [(name, folder / f"{name}.json") for name in names]
     return {name: read_record(file) for name, file in files if file.exists()}
+
+
+def write_record(file: Path, record: ScreenRecord) -> None:
+    """Write the verdicts on a control into its file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{json.dumps(record.document())}\n", encoding="utf-8")
 
 
 def write_between(page: Path, begin: str, text: str) -> None:

@@ -53,10 +53,15 @@ def name_in_words(finding: Finding) -> str:
     return f"{finding.scenario}: {finding.check}{against}"
 
 
+def estimate_in_words(finding: Finding) -> str:
+    """Write number and interval of a finding."""
+    number = number_in_words(finding.estimate, finding.unit)
+    return f"{number} {interval_in_words(finding)}".rstrip()
+
+
 def evidence_of(finding: Finding) -> str:
     """Write number, interval and threshold of a finding."""
-    number = number_in_words(finding.estimate, finding.unit)
-    words = f"{number} {interval_in_words(finding)}".rstrip() + f", {limit_in_words(finding)}"
+    words = f"{estimate_in_words(finding)}, {limit_in_words(finding)}"
     return f"{words}; {finding.note}" if finding.note else words
 
 

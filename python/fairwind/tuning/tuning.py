@@ -48,9 +48,6 @@ from fairwind.tuning.settings import Tuning
 
 HEAD = "tuning.json"
 
-GROWING = ("seeds", "points")
-"""Keys of the confirmation of which a finished search takes more."""
-
 
 @dataclass(frozen=True)
 class TuningRun:
@@ -214,10 +211,8 @@ def fingerprint(tuning: Tuning, engine: Engine) -> str:
 
     How many seeds and points confirm it is left out, so that a finished search takes more of them.
     """
-    confirm = tuning.document.get("confirm", {})
-    paths_alone = {key: confirm[key] for key in confirm if key not in GROWING}
     content = {
-        "document": tuning.document | {"confirm": paths_alone},
+        "document": tuning.document | {"confirm": {"paths": tuning.confirmation.paths}},
         "scenario": tuning.base,
         "engine": engine.name,
         "versions": engine.versions(),
