@@ -42,6 +42,8 @@ pub struct HostPlan {
     pub sampling: Sampling,
     /// How often the host reports at least.
     pub report_interval: Span,
+    /// Whether the machine's clock stands still while anything computes.
+    pub is_time_virtual: bool,
     /// Whether written bytes follow a pattern, and read bytes are compared with it.
     pub payload: PayloadCheck,
 }

@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 /// The version of the protocol: parent and host come from the same build.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// Messages from the parent to a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -53,6 +53,7 @@ mod linux {
             is_measured: asked.folder.is_some() || asked.progress.is_some(),
             live: asked.progress.map(|it| it.get().control().live().clone()).unwrap_or_default(),
             report_interval: REPORT_INTERVAL,
+            is_time_virtual: false,
         };
         let mut words = asked.host_command.into_iter();
         let command = HostCommand {

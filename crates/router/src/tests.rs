@@ -87,7 +87,7 @@ impl Bench {
                 lateness_bound: Span::from_micros(200),
             },
             control.clone(),
-            linux::MonotonicClock,
+            linux::MonotonicClock::default(),
         )
         .unwrap();
         let router = std::thread::spawn(move || router.run());
@@ -325,8 +325,10 @@ fn missing_device_error_names_host() {
         mtu: 1500,
         lateness_bound: Span::from_micros(200),
     };
-    let error =
-        Router::new(parts, RouterControl::new(), linux::MonotonicClock).unwrap().run().unwrap_err();
+    let error = Router::new(parts, RouterControl::new(), linux::MonotonicClock::default())
+        .unwrap()
+        .run()
+        .unwrap_err();
     assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
     recorder.finish().unwrap();
 }

@@ -217,6 +217,8 @@ pub struct ShellPlan {
     /// How often the router reports what it has seen;
     /// [`REPORT_INTERVAL`](crate::REPORT_INTERVAL) in real time.
     pub report_interval: Span,
+    /// Whether the clock stands still while anything computes.
+    pub is_time_virtual: bool,
 }
 
 /// The two devices.
@@ -297,7 +299,7 @@ impl Path {
             mtu: usize::try_from(plan.experiment.network.mtu.get()).unwrap_or(usize::MAX),
             lateness_bound: lateness_bound(&plan.experiment),
         };
-        let router = Router::new(parts, control.clone(), MonotonicClock)?;
+        let router = Router::new(parts, control.clone(), MonotonicClock::of(plan.is_time_virtual))?;
         let origin = linux::monotonic();
         control.begin(origin);
         let thread = std::thread::Builder::new()

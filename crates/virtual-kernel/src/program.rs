@@ -46,6 +46,7 @@ pub(crate) fn run(task: &ProgramTask) -> Result<ProgramAnswer, TaskFailure> {
         is_measured: task.report.is_some(),
         live: Arc::default(),
         report_interval: REPORT_INTERVAL,
+        is_time_virtual: true,
     };
     let refused = |error: KernelError| TaskFailure::experiment(error.to_string());
     linux::redirect_standard_streams(OUTPUT_DEVICES.map(Path::new)).map_err(refused)?;

@@ -171,7 +171,7 @@ fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, T
     let files = capture_files(&experiment, captures)?;
     let run = KernelRun::with_controls(&experiment, seed, files, command, &controls(task))
         .map_err(failed)?
-        .with_report_interval(REPORT_INTERVAL);
+        .in_virtual_time(REPORT_INTERVAL);
     let control = Arc::new(Control::default());
     let watch = Progress::watch(control.clone(), experiment.duration.as_nanos());
     let outcome = run.run(&control).map_err(failed);

@@ -3,7 +3,7 @@
 //! How late applications wrote that were due at an instant.
 
 use crate::protocol::{EventBatch, EventKind, FromHost, HostEvent, HostStatistics, append_frame};
-use fairwind_linux as linux;
+use fairwind_linux::{Clock as _, MonotonicClock, Poll};
 use fairwind_units::{Instant, Span};
 use hdrhistogram::Histogram;
 use std::io::{ErrorKind, Write as _};
@@ -16,30 +16,33 @@ const BATCH_EVENTS: usize = 1024;
 /// Timeout for sending the last message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The run's clock: `CLOCK_MONOTONIC` less its origin.
-#[derive(Debug, Clone, Copy)]
+/// The run's clock: the machine's less its origin.
+#[derive(Debug)]
 pub(super) struct Clock {
     origin: Instant,
+    machine: MonotonicClock,
 }
 
 impl Clock {
-    pub(super) fn new(origin: Instant) -> Self {
-        Self { origin }
+    pub(super) fn new(origin: Instant, machine: MonotonicClock) -> Self {
+        Self { origin, machine }
     }
 
     /// Time since the origin; zero before it.
-    pub(super) fn now(self) -> Instant {
-        Instant::ZERO + linux::monotonic().saturating_since(self.origin)
+    pub(super) fn now(&self) -> Instant {
+        Instant::ZERO + self.machine.now().saturating_since(self.origin)
     }
 
     /// Whether the origin has come.
-    pub(super) fn has_begun(self) -> bool {
-        linux::monotonic() >= self.origin
+    pub(super) fn has_begun(&self) -> bool {
+        self.machine.now() >= self.origin
     }
 
-    /// How long until an instant; nothing if it has passed. Right also before the origin.
-    pub(super) fn until(self, instant: Instant) -> Span {
-        (self.origin + instant.since_origin()).saturating_since(linux::monotonic())
+    /// Waits until descriptors are ready, at most until `due` and for `longest`; returns how many are.
+    /// Right also before the origin.
+    pub(super) fn wait(&self, poll: &mut Poll, due: Instant, longest: Span) -> usize {
+        let due = self.origin + due.since_origin();
+        self.machine.wait(poll, due.saturating_since(self.machine.now()).min(longest))
     }
 }
 
@@ -48,7 +51,7 @@ impl Clock {
 #[derive(Debug)]
 pub(super) struct EventSender {
     socket: Arc<UnixStream>,
-    clock: Clock,
+    pub(super) clock: Clock,
     events: Vec<HostEvent>,
     unsent: Vec<u8>,
     next_flush: Instant,
@@ -168,8 +171,9 @@ mod tests {
         let (host, mut parent) = UnixStream::pair().expect("sockets");
         host.set_nonblocking(true).expect("an option");
         let host = Arc::new(host);
-        let mut events =
-            EventSender::new(host.clone(), Clock::new(linux::monotonic()), Span::from_millis(10));
+        let machine = MonotonicClock::default();
+        let clock = Clock::new(machine.now(), machine);
+        let mut events = EventSender::new(host.clone(), clock, Span::from_millis(10));
         while events.unsent.is_empty() {
             events.report(events.now(), 0, EventKind::Established);
         }

@@ -24,7 +24,7 @@ use super::plan::{HostPlan, Sampling};
 use super::protocol::{FromHost, HostStatistics, ParentSocket, ToHost};
 use datagrams::{DatagramReaders, DatagramSender};
 use events::{Clock, EventSender, Lateness};
-use fairwind_linux::{self as linux, Poll, Raw, Ready};
+use fairwind_linux::{self as linux, MonotonicClock, Poll, Raw, Ready};
 use fairwind_units::{Instant, Span};
 use payload::Payload;
 use reader::{Readers, Relays};
@@ -60,6 +60,11 @@ struct HostContext {
 }
 
 impl HostContext {
+    /// Waits until descriptors are ready, at most until `due`; returns how many are.
+    fn wait(&mut self, due: Instant) -> usize {
+        self.events.clock.wait(&mut self.poll, due, LONGEST_WAIT)
+    }
+
     /// Reads what has come at `offset` of a stream, at most so much, and holds it against the pattern where that is
     /// wanted.
     fn receive(&mut self, socket: &OwnedFd, offset: u64, most: usize) -> Raw {
@@ -105,6 +110,7 @@ pub(super) struct HostSockets {
     datagram_readers: DatagramReaders,
     sampling: Sampling,
     report_interval: Span,
+    is_time_virtual: bool,
     payload: Payload,
 }
 
@@ -126,6 +132,7 @@ impl HostSockets {
             datagram_readers: DatagramReaders::new(&plan.incoming_datagrams)?,
             sampling: plan.sampling,
             report_interval: plan.report_interval,
+            is_time_virtual: plan.is_time_virtual,
             payload: Payload::new(plan.payload),
         })
     }
@@ -137,9 +144,10 @@ impl HostSockets {
         socket: Arc<UnixStream>,
         parent: ParentSocket,
     ) -> Result<(), String> {
+        let clock = Clock::new(origin, MonotonicClock::of(self.is_time_virtual));
         let context = HostContext {
             poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
-            events: EventSender::new(socket, Clock::new(origin), self.report_interval),
+            events: EventSender::new(socket, clock, self.report_interval),
             payload: self.payload,
             buffer: vec![0; CHECKED_BYTES],
             lateness: Lateness::default(),
@@ -157,7 +165,6 @@ impl HostSockets {
             samples: SamplingSchedule::new(self.sampling.endpoint_interval, count),
             looks: SamplingSchedule::new(self.sampling.loss_interval, count),
             context,
-            clock: Clock::new(origin),
             parent,
             has_to_stop: false,
         };
@@ -184,7 +191,6 @@ struct Worker {
     samples: SamplingSchedule,
     looks: SamplingSchedule,
     context: HostContext,
-    clock: Clock,
     parent: ParentSocket,
     has_to_stop: bool,
 }
@@ -221,7 +227,7 @@ impl Worker {
     fn turn(&mut self) -> Result<(), String> {
         let sampling = self.samples.next().min(self.looks.next());
         let due = self.timers.next().min(sampling).min(self.context.events.next_flush());
-        let ready = self.context.poll.wait(self.clock.until(due).min(LONGEST_WAIT));
+        let ready = self.context.wait(due);
         for place in 0..ready {
             let readiness = self.context.poll.readiness(place);
             self.on_ready(readiness)?;
@@ -279,7 +285,9 @@ impl Worker {
 
     /// Where the connection in `place` is over, and another one follows it, that one is opened when it is to be.
     fn take_next(&mut self, place: usize) {
-        let Some((flow, start)) = self.senders[place].take_next(self.clock.now()) else { return };
+        let Some((flow, start)) = self.senders[place].take_next(self.context.events.now()) else {
+            return;
+        };
         let is_next = |sender: &Sender| sender.flow() == flow;
         if let Some(next) = self.senders.iter().position(is_next) {
             self.senders[next].follow(start);
@@ -296,10 +304,10 @@ impl Worker {
 
     /// Runs what is due, and returns when nothing was any more.
     fn run_due_timers(&mut self) -> Result<Instant, String> {
-        let mut now = self.clock.now();
+        let mut now = self.context.events.now();
         for _ in 0..AT_ONCE {
             // Before the origin the clock stands still.
-            if self.timers.next() == Instant::ZERO && !self.clock.has_begun() {
+            if self.timers.next() == Instant::ZERO && !self.context.events.clock.has_begun() {
                 break;
             }
             let Some(place) = self.timers.due(now) else { break };
@@ -314,7 +322,7 @@ impl Worker {
                 self.timers.schedule(place, sender.deadline());
                 self.take_next(place);
             }
-            now = self.clock.now();
+            now = self.context.events.now();
         }
         Ok(now)
     }

@@ -42,6 +42,7 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
         is_measured: false,
         live: Arc::default(),
         report_interval: shell::REPORT_INTERVAL,
+        is_time_virtual: false,
     };
     let command = HostCommand { program: std::env::current_exe()?, arguments: Vec::new() };
     let outcome = shell::run(&plan, &command, CaptureFiles::default(), |opened| {

@@ -86,6 +86,7 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
             loss_interval: Some(LOSS_INTERVAL),
         },
         report_interval: REPORT_INTERVAL * HOST_REPORTS,
+        is_time_virtual: false,
         payload: PayloadCheck::Off,
     }
 }

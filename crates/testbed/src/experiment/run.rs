@@ -47,6 +47,8 @@ pub struct KernelRun {
     controls: Vec<ControlObject>,
     /// How often the router reports.
     report_interval: Span,
+    /// Whether the clock stands still while anything computes.
+    is_time_virtual: bool,
 }
 
 impl KernelRun {
@@ -99,17 +101,20 @@ impl KernelRun {
             duration: experiment.duration,
             controls: controls_of(experiment, controls),
             report_interval: REPORT_INTERVAL,
+            is_time_virtual: false,
         };
         run.begin_captures(experiment, files, kernel.release)?;
         Ok(run)
     }
 
-    /// Has the router report every `interval`, and the hosts half as often, in place of every 5 ms. Reports cost
-    /// time, and in virtual time nobody waits for them.
+    /// Has it run by a clock that stands still while anything computes. The router reports every `interval`, and the
+    /// hosts half as often, in place of every 5 ms: reports cost time, and in virtual time nobody waits for them.
     #[must_use]
-    pub fn with_report_interval(mut self, interval: Span) -> Self {
+    pub fn in_virtual_time(mut self, interval: Span) -> Self {
+        self.is_time_virtual = true;
         self.report_interval = interval;
         for host in &mut self.hosts {
+            host.plan.is_time_virtual = true;
             host.plan.report_interval = interval * plans::HOST_REPORTS;
         }
         self
@@ -179,6 +184,7 @@ impl KernelRun {
             }
         };
         let router_control = RouterControl::new();
+        let clock = MonotonicClock::of(self.is_time_virtual);
         let _stops = StopOnDrop(router_control.clone());
         let to_route = RouterParts {
             network: self.assembly.network,
@@ -189,7 +195,7 @@ impl KernelRun {
             mtu: self.mtu,
             lateness_bound: self.lateness_bound,
         };
-        let router = forwarding.start(to_route, router_control.clone())?;
+        let router = forwarding.start(to_route, router_control.clone(), clock)?;
         let hosts = Hosts::new(hosts, journals)?;
         let glance = self.report_interval * GLANCES;
         let running = ActiveRun { hosts, watch, router, router_control, recorder, control, glance };
@@ -296,10 +302,11 @@ impl ReadyForwarding {
         self,
         parts: RouterParts<FlowTable>,
         control: RouterControl,
+        clock: MonotonicClock,
     ) -> Result<ForwardingThread, RunError> {
         match self {
             Self::User => {
-                let router = Router::new(parts, control, MonotonicClock)?;
+                let router = Router::new(parts, control, clock)?;
                 spawn("fairwind-router", move || router.run().map_err(Into::into))
             }
             Self::Kernel { path, overhead_bytes, addresses } => {

@@ -48,6 +48,7 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         incoming_datagrams: Vec::new(),
         sampling: Sampling::default(),
         report_interval: Span::from_millis(10),
+        is_time_virtual: false,
         payload: PayloadCheck::Pattern,
     }
 }
