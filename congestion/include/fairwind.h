@@ -405,6 +405,7 @@ extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 #ifdef __bpf__
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_prandom_u32)(void) = (void *)7;
 static u64 (*bpf_jiffies64)(void) = (void *)118;
 static long (*bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 static long (*bpf_setsockopt)(void *sk, int level, int option, void *value, int bytes) = (void *)49;
@@ -415,6 +416,8 @@ extern unsigned long CONFIG_HZ __kconfig;
 #define HZ CONFIG_HZ
 #else
 u64 bpf_ktime_get_ns(void);
+/* In the simulator it follows from the instant, so that a scenario and a seed give the same numbers. */
+u32 bpf_get_prandom_u32(void);
 long bpf_tcp_send_ack(void *tp, u32 rcv_nxt);
 long bpf_setsockopt(void *sk, int level, int option, void *value, int bytes);
 long bpf_getsockopt(void *sk, int level, int option, void *value, int bytes);

@@ -3,7 +3,7 @@
  * What the source of a kernel's module (net/ipv4/tcp_NAME.c) finds in the place of linux/, net/ and asm/: such a file runs in the simulator
  * without a change. Names and meanings are those of Linux 7.3. Counters of the kernel, tables of functions for eBPF and
  * what says who wrote the module come to nothing; module_param declares a parameter, as FAIRWIND_PARAM does; the
- * function of module_init runs once the parameters are set.
+ * function of module_init runs once the parameters are set. Random numbers follow from the instant.
  */
 #ifndef FAIRWIND_KERNEL_MODULE_H
 #define FAIRWIND_KERNEL_MODULE_H
@@ -58,7 +58,8 @@ struct btf_kfunc_id_set {
 #define register_btf_kfunc_id_set(kind, set) ((void)(set), 0)
 
 #define BUILD_BUG_ON(condition) _Static_assert(!(condition), "BUILD_BUG_ON: " #condition)
-#define WARN_ON_ONCE(condition) unlikely(!!(condition))
+#define WARN_ON_ONCE(condition) ({ bool fairwind_is_so = !!(condition); unlikely(fairwind_is_so); })
+#define WARN_ONCE(condition, ...) WARN_ON_ONCE(condition)
 #define pr_debug(...) ((void)0)
 #define pr_info(...) ((void)0)
 #define NET_INC_STATS(net, counter) ((void)0)
@@ -75,8 +76,17 @@ struct tcpvegas_info {
 	u32 tcpv_minrtt;
 };
 
+struct tcp_bbr_info {
+	u32 bbr_bw_lo;
+	u32 bbr_bw_hi;
+	u32 bbr_min_rtt;
+	u32 bbr_pacing_gain;
+	u32 bbr_cwnd_gain;
+};
+
 union tcp_cc_info {
 	struct tcpvegas_info vegas;
+	struct tcp_bbr_info bbr;
 };
 
 /* ---- time ---- */
@@ -104,6 +114,7 @@ static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
 #define min3(a, b, c) min(min(a, b), c)
 #define max3(a, b, c) max(max(a, b), c)
 #define offsetof(type, field) __builtin_offsetof(type, field)
+#define abs(number) __builtin_llabs(number)
 
 /* Divides in place, and gives the remainder. */
 #define do_div(dividend, divisor)                                                                            \
@@ -126,6 +137,29 @@ static inline int fls(u32 number)
 }
 #define ilog2(number) (fls64(number) - 1)
 
+static inline s64 div64_long(s64 dividend, long divisor)
+{
+	return dividend / divisor;
+}
+
+/* One thread has the place to itself. */
+#define cmpxchg(place, old, new)                                                                             \
+	({                                                                                                   \
+		__typeof__(*(place)) fairwind_was = *(place);                                                \
+		if (fairwind_was == (old))                                                                   \
+			*(place) = (new);                                                                    \
+		fairwind_was;                                                                                \
+	})
+
+#define get_random_u32() bpf_get_prandom_u32()
+#define get_random_u32_below(limit) ((u32)(((u64)bpf_get_prandom_u32() * (limit)) >> 32))
+
+static inline void get_random_bytes(void *bytes, size_t count)
+{
+	for (size_t place = 0; place < count; place++)
+		((u8 *)bytes)[place] = (u8)bpf_get_prandom_u32();
+}
+
 static inline bool between(u32 number, u32 first, u32 last)
 {
 	return last - first >= number - first;
@@ -144,6 +178,51 @@ static inline bool tcp_in_cwnd_reduction(const struct sock *sk)
 {
 	return (1 << inet_csk(sk)->icsk_ca_state) & (TCPF_CA_CWR | TCPF_CA_Recovery);
 }
+
+/* ---- the largest of a window (lib/win_minmax.c, after K. Nichols) ---- */
+
+static inline u32 minmax_reset(struct minmax *filter, u32 at, u32 value)
+{
+	filter->s[0] = filter->s[1] = filter->s[2] = (struct minmax_sample){ .t = at, .v = value };
+	return value;
+}
+
+/* Keeps the largest, and the largest since each of two later samples, so that one is there when the first has grown too old. */
+static inline u32 minmax_running_max(struct minmax *filter, u32 window, u32 at, u32 value)
+{
+	const struct minmax_sample sample = { .t = at, .v = value };
+	struct minmax_sample *best = filter->s;
+
+	if (value >= best[0].v || at - best[2].t > window)
+		return minmax_reset(filter, at, value);
+	if (value >= best[1].v)
+		best[1] = best[2] = sample;
+	else if (value >= best[2].v)
+		best[2] = sample;
+	if (at - best[0].t > window) {
+		for (int turn = 0; turn < 2 && at - best[0].t > window; turn++) {
+			best[0] = best[1];
+			best[1] = best[2];
+			best[2] = sample;
+		}
+	} else if (best[1].t == best[0].t && at - best[0].t > window / 4) {
+		best[1] = best[2] = sample;
+	} else if (best[2].t == best[1].t && at - best[0].t > window / 2) {
+		best[2] = sample;
+	}
+	return best[0].v;
+}
+
+/* ---- what a program of the kernel's owner may say: nothing ---- */
+
+#define BPF_SOCK_OPS_BASE_RTT 7
+#define tcp_call_bpf(sk, what, count, arguments) (-1)
+
+/* ---- what the kernel knows of packets ---- */
+
+/* Largest bundle that older devices take, and room for headers in front of it (of a kernel with tunnels). */
+#define GSO_LEGACY_MAX_SIZE 65536U
+#define MAX_TCP_HEADER 320U
 
 /* The threshold that holds: outside of a reduction at least three quarters of the window. */
 static inline u32 tcp_current_ssthresh(const struct sock *sk)

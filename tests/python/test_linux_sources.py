@@ -26,8 +26,8 @@ RUN_UNCHANGED = (
     *(
         f"{MODULES}/tcp_{name}.c"
         for name in (
-            *("bic", "cubic", "highspeed", "htcp", "hybla", "illinois"),
-            *("scalable", "vegas", "veno", "westwood"),
+            *("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois"),
+            *("nv", "scalable", "vegas", "veno", "westwood"),
         )
     ),
 )
@@ -139,7 +139,7 @@ def test_reduction_of_cc_cubic_asks_for_an_empty_window(linux: Path, tmp_path: P
     assert results.control_complaints["complaint"].str.contains("window of no segments").all()
 
 
-@pytest.mark.parametrize("name", ["tcp_lp", "tcp_yeah"])
+@pytest.mark.parametrize("name", ["tcp_cdg", "tcp_lp", "tcp_yeah"])
 def test_module_that_needs_more_is_refused(name: str, linux: Path) -> None:
     with pytest.raises(FairwindError, match="does not compile"):
         control_of_file(linux / MODULES / f"{name}.c")
@@ -163,6 +163,7 @@ class Equal:
     "equal",
     [
         Equal(f"{PROGRAMS}/bpf_cubic.c", "cubic"),
+        Equal(f"{MODULES}/tcp_bbr.c", "bbr"),
         Equal(f"{MODULES}/tcp_cubic.c", "cubic"),
         Equal(f"{MODULES}/tcp_westwood.c", "westwood"),
     ],

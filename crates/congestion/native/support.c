@@ -62,6 +62,8 @@ unsigned long CONFIG_HZ = HZ;
 /* ---- the clock, and acknowledgments that are asked for ---- */
 
 static _Thread_local u64 now_nanos;
+/* Random numbers that the hook has drawn. */
+static _Thread_local u32 draws;
 static _Thread_local u32 asked_number;
 static _Thread_local u8 asked_flags;
 static _Thread_local bool is_asked;
@@ -69,6 +71,16 @@ static _Thread_local bool is_asked;
 u64 bpf_ktime_get_ns(void)
 {
 	return now_nanos;
+}
+
+/* The instant and the draw, mixed by the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). */
+u32 bpf_get_prandom_u32(void)
+{
+	u64 bits = now_nanos + 0x9e3779b97f4a7c15ULL * ++draws;
+
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
+	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebULL;
+	return (u32)((bits ^ bits >> 31) >> 32);
 }
 
 long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
@@ -218,6 +230,7 @@ VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 	bool is_whole = true;                                                                                \
 	struct sock *theirs;                                                                                 \
 	now_nanos = now;                                                                                     \
+	draws = 0;                                                                                           \
 	theirs = ENTER(sk);                                                                                  \
 	if (__builtin_setjmp(escape) == 0) {                                                                 \
 		BEGIN_HOOK();                                                                                \

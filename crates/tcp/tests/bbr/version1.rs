@@ -210,6 +210,21 @@ fn application_pause_keeps_the_model() {
     assert!(seen > 100 && limited * 10 > seen * 9, "{limited} of {seen} samples are limited");
 }
 
+/// Writes every 100 ms on a round trip of 150 ms, a quarter of the rate: there is always something in flight, and
+/// every sample is limited by the application, so start-up does not end.
+#[test]
+fn limited_application_stays_in_startup() {
+    let way = PathSettings::new(20_000_000, Span::from_millis(150), 250);
+    let mut path = Path::new(way, 11);
+    path.add(CongestionAlgorithm::Plugged(bbr1()), Some(62_500));
+    path.run_until(seconds(9.0));
+    let decisions = path.decisions(0);
+    let late: Vec<_> = decisions.iter().filter(|decision| decision.at > seconds(3.0)).collect();
+    assert!(late.len() > 200 && late.iter().all(|decision| decision.is_application_limited));
+    let gain = way.paces(late[late.len() - 1]);
+    assert!(gain > 2.8 * 0.25, "{gain}: the gain of start-up is 2.89");
+}
+
 /// A policer of 5 Mbit/s on a link of 20 Mbit/s: once detected, the rate is kept for 48 rounds with little
 /// loss.
 #[test]

@@ -427,11 +427,14 @@ impl Sender {
         Some(self.at_least_one(answer))
     }
 
-    /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it.
+    /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it. Nothing that it writes
+    /// counts: it is asked a question.
     #[inline]
     pub(crate) fn plugged_min_bundle(&mut self) -> Option<u32> {
         self.has_hook(Hooks::MIN_TSO_SEGS).then_some(())?;
-        self.consult_again(|control, sender| control.min_tso_segs(sender))
+        self.copy_sender_fields();
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return None };
+        Some(plugged.control.min_tso_segs(&mut plugged.sender))
     }
 
     /// At least one segment; records an answer of zero.

@@ -177,7 +177,8 @@ pub trait CongestionControl: Debug + Send {
         sender.window.max(sender.window_before)
     }
 
-    /// Minimum segments of the next bundle, in the place of Linux' `tcp_min_tso_segs` (`min_tso_segs`).
+    /// Minimum segments of the next bundle, in the place of Linux' `tcp_min_tso_segs` (`min_tso_segs`); its writes have
+    /// no effect.
     fn min_tso_segs(&mut self, sender: &mut TcpSock) -> u32 {
         MIN_TSO_SEGS
     }
