@@ -50,6 +50,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "fairness-by-queue": "congestion-control-evaluation-queues",
         "harm": "congestion-control-evaluation-harm",
     },
+    "aggression": {"aggression-of-controls": "aggression"},
     "recorded-applications": {"latency-by-application": "recorded-applications"},
     "right-aggressiveness": {"front": "right-aggressiveness"},
     "satellite-startup": {

@@ -7,17 +7,27 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
+from fairwind.aggression import MEASURES
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.conditions import Condition
 from fairwind.answers.until import MOST_SEEDS, Growth
 from fairwind.cli import runs
 from fairwind.cli.check import PlannedRun
-from fairwind.cli.output import OutputFormat, log_left_out, print_fitted, print_json, wrapped
+from fairwind.cli.output import (
+    OutputFormat,
+    log_left_out,
+    print_fitted,
+    print_frame,
+    print_json,
+    print_rows,
+    wrapped,
+)
 from fairwind.cli.settings import margin_in
 from fairwind.errors import FairwindError
 from fairwind.quantities import percent, percent_interval
 from fairwind.results import Results, headlines, tidy_overview
+from fairwind.results.summary import estimate, readable
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 
@@ -61,6 +71,18 @@ def is_undecided(results: Results) -> bool:
     """Return whether a run leaves effects that more seeds may decide."""
     answer = answer_of(results)
     return answer is not None and bool(answer.undecided)
+
+
+def print_aggression(
+    results: Results, reference: str, output: OutputFormat, *, is_wide: bool = False
+) -> None:
+    """Print how aggressive groups are: in tables as means over seeds, in CSV and JSON by seed."""
+    table = results.aggression(reference)
+    if output is not OutputFormat.TABLE:
+        print_frame(table, output)
+        return
+    estimates = estimate(table, (*results.manifest.plan.axis_columns, "group"), MEASURES)
+    print_rows(*readable(estimates), output, is_wide=is_wide)
 
 
 def print_run(

@@ -321,6 +321,14 @@ def show(
         str | None,
         typer.Option(metavar="NAME", help="Print this table instead, such as slots or endpoint."),
     ] = None,
+    aggression: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GROUP",
+            help="Print instead how aggressive each group is against this one: its excess share, "
+            "and what it sends after a loss.",
+        ),
+    ] = None,
     wide: Wide = False,
     margin: MarginOfRun = None,
     reference: Reference = None,
@@ -334,6 +342,9 @@ def show(
     results = open_results(folder)
     if table is not None:
         print_frame(results.table(table), output, is_wide=wide)
+        return
+    if aggression is not None:
+        answers.print_aggression(results, aggression, output, is_wide=wide)
         return
     answers.print_run(results, output, wanted, reference, is_wide=wide)
     runs.print_warnings(results)

@@ -164,6 +164,27 @@ class Results:
         )
         return frame
 
+    def aggression(self, reference: str) -> pl.DataFrame:
+        """Hold every group against a reference group: excess shares, and answers to losses.
+
+        Parameters
+        ----------
+        reference : str
+            The group that the others are held against, in the same cell and with the same seed.
+
+        Returns
+        -------
+        DataFrame
+            One row per cell, seed and group; see `fairwind.aggression.aggression_of`.
+
+        Raises
+        ------
+        FairwindError
+            If the run has no such group, or no windows of single flows that are short enough.
+        """
+        frame: pl.DataFrame = module_named("aggression").aggression_of(self, reference)
+        return frame
+
     def part(self, name: str) -> Results | None:
         """Give the run of a further part of a study; None if there is none that is complete."""
         part = Results(part_folder(self.folder, name))
