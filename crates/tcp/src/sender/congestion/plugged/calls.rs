@@ -197,8 +197,7 @@ impl Sender {
         &mut self,
         ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
     ) -> Option<R> {
-        let is_shown = matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_shown);
-        if !is_shown {
+        if !matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_shown) {
             self.copy_sender_fields();
         }
         self.ask(ask)
@@ -226,10 +225,9 @@ impl Sender {
     /// Writes the fields that the algorithm may read.
     fn copy_sender_fields(&mut self) {
         let in_order = self.queue.sacked() + self.duplicate_acks.count();
-        let (is_negotiated, is_cwr_due) = (self.ecn.is_classic(), self.ecn.is_cwr_due());
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let receiver = plugged.receiver;
-        let ecn_flags = ecn_flags(is_negotiated, is_cwr_due, receiver);
+        let ecn_flags = ecn_flags(self.ecn.is_classic(), self.ecn.is_cwr_due(), receiver);
         let needs_ecn = plugged.hooks.contains(Hooks::NEEDS_ECN);
         let pending = if needs_ecn { receiver.ack_pending } else { 0 };
         plugged.is_shown = true;
@@ -262,10 +260,10 @@ impl Sender {
         if !plugged.hooks.contains(Hooks::USES_FEW_FIELDS) {
             self.copy_rare_fields();
         }
-        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
-        let sender = &mut *plugged.sender;
-        if !self.fast_path.is_plain() {
-            self.delivery_rate.show(sender);
+        if let Congestion::Plugged(plugged) = &mut self.congestion
+            && !self.fast_path.is_plain()
+        {
+            self.delivery_rate.show(&mut plugged.sender);
         }
     }
 
@@ -427,8 +425,7 @@ impl Sender {
         Some(self.at_least_one(answer))
     }
 
-    /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it. Nothing that it writes
-    /// counts: it is asked a question.
+    /// Minimum segments of the next bundle (`min_tso_segs`), if the algorithm decides on it; its writes do not count.
     #[inline]
     pub(crate) fn plugged_min_bundle(&mut self) -> Option<u32> {
         self.has_hook(Hooks::MIN_TSO_SEGS).then_some(())?;
