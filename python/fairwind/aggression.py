@@ -118,8 +118,10 @@ def _answers(results: Results) -> pl.DataFrame:
         sums, before, losses = np.zeros(ROUND_TRIPS), 0.0, 0
         known = flows.drop_nulls("trip")
         for row in known.iter_rows(named=True):
-            sent, lost = windows[cell, replicate, row["flow"]]
-            found = list(_answers_of(sent, lost, _windows_of(row["trip"], window_s, group)))
+            counted = windows.get((cell, replicate, row["flow"]))
+            if counted is None:  # whatever it did, it did in a last window that is not whole
+                continue
+            found = list(_answers_of(*counted, _windows_of(row["trip"], window_s, group)))
             losses += len(found)
             for own, after in found:
                 before += own
