@@ -36,6 +36,7 @@ def claims(results: Results) -> list[Claim]:
         faster_with_delay(measured),
         slower_with_volume(measured),
         meets_the_form_with_serialisation(measured),
+        with_windows_of_its_time(results.part("receive-window")),
         faster_far_away(results.part("long")),
         keeps_rising(results.part("windows")),
         meets_the_form(results.part("closed")),
@@ -108,6 +109,62 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
         values = ", ".join(f"{speed_up:.2f}" for speed_up in ordered["mean"])
         parts.append(f"{in_words(panel, value)}: {values}")
     return "; ".join(parts)
+
+
+LEAST_GAIN_RATIO = 0.05
+"""A speed-up that differs by less from another one is none that figure 3 would show."""
+
+KILOBYTES = 1e6
+"""Volumes below this many bytes are those of the reading in kilobytes."""
+
+
+@Question(
+    statement="Receive windows of its time (64 KiB, no scaling) would show figure 3's trend: the "
+    "greater the delay, the more is gained (derived; the source has no window).",
+    rule=(
+        f"Speed-up at the greatest delay is more than {LEAST_GAIN_RATIO:.0%} above that at the "
+        "least, for every volume; megabytes and kilobytes, windows taken when the server closes "
+        "and when all is acknowledged. Holds: of all four; for some: of some."
+    ),
+)
+def with_windows_of_its_time(windows: Results) -> StudyAnswer:
+    """Judge figure 3 with the receive windows of 1998, for both readings of its volumes."""
+    times = later_times(windows)
+    rows = []
+    for memory in (NEW, NEW_TO_THE_END):
+        both = times.filter(pl.col(MEMORY).is_in([OLD, memory]))
+        called = both.with_columns(pl.col(MEMORY).replace({memory: NEW}))
+        found = old_by_new(called, [VOLUME, DELAY]).sort(VOLUME, DELAY)
+        for volumes, own in (
+            ("kilobytes", found.filter(pl.col(VOLUME) < KILOBYTES)),
+            ("megabytes", found.filter(pl.col(VOLUME) >= KILOBYTES)),
+        ):
+            ends = own.group_by(VOLUME, maintain_order=True).agg(
+                (pl.col("mean").last() / pl.col("mean").first() - 1).alias("rise")
+            )
+            rows.append(
+                {
+                    "volumes": volumes,
+                    "taken": TAKEN[memory],
+                    "least": own["mean"].min(),
+                    "most": own["mean"].max(),
+                    "holds": bool((ends["rise"] > LEAST_GAIN_RATIO).all()),
+                }
+            )
+    details = pl.DataFrame(rows)
+    text = "; ".join(
+        f"{row['volumes']}, {row['taken']}: {row['least']:.2f} to {row['most']:.2f}"
+        for row in details.iter_rows(named=True)
+    )
+    shown = details.filter("holds")
+    return StudyAnswer(
+        verdict=Verdict.of_cells(details["holds"]),
+        evidence=f"Speed-ups over all delays and volumes: {text}.",
+        details=details,
+        in_short="So of "
+        + ("; ".join(f"{a}, {b}" for a, b in shown.select("volumes", "taken").rows()) or "none")
+        + ".",
+    )
 
 
 @Question(

@@ -20,6 +20,10 @@ _FEWER: dict[str, dict[str, str]] = {
         "sweep.flows.web.workload.volume": '["10 MB", "40 MB"]',
     },
     "closed": {},
+    "receive-window": {
+        "sweep.flows.web.workload.ack_delay": '["0 s", "200 ms"]',
+        "sweep.flows.web.workload.volume": '["10 kB", "40 kB", "10 MB"]',
+    },
     "windows": {},
     "long": {"sweep.repeat": "3"},
     "worse": {"sweep.repeat": "3"},

@@ -13,6 +13,7 @@ from fairwind_studies.remembered_windows.claims import (
     meets_the_form,
     meets_the_form_with_serialisation,
     slower_with_volume,
+    with_windows_of_its_time,
 )
 from fairwind_studies.remembered_windows.measures import (
     by_delay,
@@ -186,8 +187,22 @@ def test_parts_that_were_not_run_leave_claims_undecided():
         keeps_rising,
         meets_the_form,
         faster_far_away,
+        with_windows_of_its_time,
     ):
         assert judged(None).verdict is Verdict.UNDECIDED
+
+
+def test_windows_of_64_kib_leave_nothing_to_gain_for_megabytes(tmp_path):
+    scenario = study_named(NAME).further_scenarios("reduced")["receive-window"]
+    found = with_windows_of_its_time(scenario.run(out=tmp_path / "run"))
+    assert found.verdict is Verdict.HOLDS_FOR_SOME
+    gains = {(row["volumes"], row["taken"]): row for row in found.details.iter_rows(named=True)}
+    for (volumes, taken), row in gains.items():
+        is_gaining = volumes == "kilobytes" and "acknowledged" in taken
+        assert row["holds"] is is_gaining
+        assert (row["most"] > 1.5) is is_gaining, (volumes, taken)
+    # Of kilobytes the server remembers what it began with.
+    assert gains["kilobytes", "taken when the server closes"]["most"] == pytest.approx(1)
 
 
 def test_short_form_has_all_parts():
