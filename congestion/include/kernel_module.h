@@ -151,7 +151,6 @@ static inline s64 div64_long(s64 dividend, long divisor)
 		fairwind_was;                                                                                \
 	})
 
-#define get_random_u32() bpf_get_prandom_u32()
 #define get_random_u32_below(limit) ((u32)(((u64)bpf_get_prandom_u32() * (limit)) >> 32))
 
 static inline void get_random_bytes(void *bytes, size_t count)
@@ -177,6 +176,16 @@ static inline bool between(u32 number, u32 first, u32 last)
 static inline bool tcp_in_cwnd_reduction(const struct sock *sk)
 {
 	return (1 << inet_csk(sk)->icsk_ca_state) & (TCPF_CA_CWR | TCPF_CA_Recovery);
+}
+
+/* The threshold that holds: outside of a reduction at least three quarters of the window. */
+static inline u32 tcp_current_ssthresh(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tcp_in_cwnd_reduction(sk))
+		return tp->snd_ssthresh;
+	return max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
 }
 
 /* ---- the largest of a window (lib/win_minmax.c, after K. Nichols) ---- */
@@ -223,15 +232,5 @@ static inline u32 minmax_running_max(struct minmax *filter, u32 window, u32 at, 
 /* Largest bundle that older devices take, and room for headers in front of it (of a kernel with tunnels). */
 #define GSO_LEGACY_MAX_SIZE 65536U
 #define MAX_TCP_HEADER 320U
-
-/* The threshold that holds: outside of a reduction at least three quarters of the window. */
-static inline u32 tcp_current_ssthresh(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	if (tcp_in_cwnd_reduction(sk))
-		return tp->snd_ssthresh;
-	return max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
-}
 
 #endif

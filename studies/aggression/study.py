@@ -12,6 +12,7 @@ import polars as pl
 
 from fairwind.aggression import AFTER, MEASURES
 from fairwind.plots import Figure, inline, themed
+from fairwind.quantities import percent, percent_interval
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.summary import estimate
 from fairwind.studies import Study, full_and_reduced, leading_and_further
@@ -191,17 +192,10 @@ def _numbers(frame: pl.DataFrame, *, is_measure_named: bool = False) -> str:
 
 
 def _per_cent(row: dict[str, float | None]) -> str:
-    mean, low, high = row["mean"], row["low"], row["high"]
+    mean = row["mean"]
     if mean is None:
         return "unknown"
-    text = f"{_digits(mean)} %"
-    return text if low is None or high is None else f"{text} [{_digits(low)}, {_digits(high)}]"
-
-
-def _digits(ratio: float) -> str:
-    """Write a ratio in per cent, whole from 10 on."""
-    per_cent = 100 * ratio
-    return f"{per_cent:+.0f}" if abs(per_cent) >= 10 else f"{per_cent:+.1f}"
+    return f"{percent(mean)} % {percent_interval(row['low'], row['high'])}".rstrip()
 
 
 def figures(results: Results) -> list[Figure]:

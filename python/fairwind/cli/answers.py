@@ -7,7 +7,6 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
-from fairwind.aggression import MEASURES
 from fairwind.answers import AxisEffect, Effect
 from fairwind.answers.answer import answer_of
 from fairwind.answers.conditions import Condition
@@ -77,6 +76,8 @@ def print_aggression(
     results: Results, reference: str, output: OutputFormat, *, is_wide: bool = False
 ) -> None:
     """Print how aggressive groups are: in tables as means over seeds, in CSV and JSON by seed."""
+    from fairwind.aggression import MEASURES
+
     table = results.aggression(reference)
     if output is not OutputFormat.TABLE:
         print_frame(table, output)
