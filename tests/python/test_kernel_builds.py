@@ -23,6 +23,13 @@ def tree(tmp_path) -> Path:
         f"ssize_t os_getrandom(void *buf, size_t len, unsigned int flags)\n"
         f"{{\n{edits.RANDOM_BEFORE}}}\n"
     )
+    (um / "kernel").mkdir()
+    (um / "kernel" / "Makefile").write_text("USER_OBJS := config.o\n")
+    (um / "kernel" / "time.c").write_text(
+        "#include <shared/init.h>\n"
+        "static void time_travel_set_time(unsigned long long ns)\n"
+        "{\n\ttime_travel_time = ns;\n}\n"
+    )
     (tmp_path / "linux" / "Makefile").write_text(MAKEFILE)
     return tmp_path / "linux"
 
@@ -42,12 +49,16 @@ def put(release: str, frequency: int = 250, digest: str = "0123456789") -> Built
 
 
 def test_edits_are_applied_once(tree):
+    names = (edits.FREQUENCY[0], edits.RANDOM_FILE, *{name for name, _, _ in edits.CLOCK_EDITS})
     edits.apply(tree)
-    once = [(tree / name).read_text() for name in (edits.FREQUENCY[0], edits.RANDOM_FILE)]
-    assert "kernel/Kconfig.hz" in once[0]
-    assert "FAIRWIND_KERNEL_SEED" in once[1]
+    once = {name: (tree / name).read_text() for name in names}
+    assert "kernel/Kconfig.hz" in once["arch/um/Kconfig"]
+    assert "FAIRWIND_KERNEL_SEED" in once["arch/um/os-Linux/util.c"]
+    assert "obj-y += virtual_clock.o\n" in once["arch/um/kernel/Makefile"]
+    assert "\tfairwind_show_time(ns);\n}" in once["arch/um/kernel/time.c"]
+    assert (tree / "arch/um/kernel/virtual_clock.c").read_bytes() == edits.CLOCK.read_bytes()
     edits.apply(tree)
-    assert once == [(tree / name).read_text() for name in (edits.FREQUENCY[0], edits.RANDOM_FILE)]
+    assert once == {name: (tree / name).read_text() for name in names}
 
 
 def test_source_without_place_for_edits_is_refused(tree):

@@ -325,6 +325,29 @@ def test_program_fetches_a_file_behind_the_path(kernel, tmp_path):
     assert tables[0].equals(tables[1])
 
 
+CLOCKS = """
+import mmap, struct, time
+device = open("/dev/fairwind-clock")
+page = mmap.mmap(device.fileno(), 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+shown = lambda: struct.unpack_from("=Q", page)[0]
+apart = set()
+for pause in (0, 1e-6, 0.001234567, 0.1):
+    time.sleep(pause)
+    apart.add(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - shown())
+before = shown()
+assert shown() == before
+print(len(apart))
+"""
+
+
+def test_page_shows_the_clock_of_the_kernel(kernel, tmp_path):
+    """It differs from what the system call gives by a constant, and stands still in between."""
+    code, printed, error = fairwind(
+        "shell", "--on", kernel, "--", sys.executable, "-c", CLOCKS, cwd=tmp_path
+    )
+    assert (code, printed) == (0, "1\n"), error
+
+
 def test_command_outside_that_fails_is_named(kernel, tmp_path):
     code, _, error = fairwind(
         "shell", "--on", kernel, "--outside", "exit 7", "--", "true", cwd=tmp_path

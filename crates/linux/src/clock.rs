@@ -1,5 +1,6 @@
 //! Clocks, and waiting to the nanosecond without allocation.
 
+use crate::virtual_clock::ClockPage;
 use crate::{KernelError, Raw, checked, socket};
 use fairwind_units::{Instant, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -7,30 +8,41 @@ use rustix::time::{ClockId, clock_getres, clock_gettime};
 use std::cell::Cell;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// A clock, and the wait for descriptors by it. Whoever keeps real time takes it as an argument.
+/// A clock. Whoever keeps real time takes it as an argument.
 pub trait Clock: Send {
     /// Monotonic time.
     fn now(&self) -> Instant;
 
-    /// Waits until descriptors are ready, at most for `limit`; returns how many are.
-    fn wait(&self, poll: &mut Poll, limit: Span) -> usize;
+    /// Whether time stands still while anything computes.
+    fn is_virtual(&self) -> bool;
+
+    /// Something was waited for, so that time may have gone on.
+    fn note_wait(&self);
 }
 
 /// `CLOCK_MONOTONIC` of the machine, in real or in virtual time.
-#[derive(Debug, Clone, Default)]
+///
+/// Virtual time stands still while anything computes. Asking such a kernel for it costs two switches between processes,
+/// and lets a fraction of a microsecond pass.
+#[derive(Debug, Default)]
 pub enum MonotonicClock {
     /// It goes on while anything computes.
     #[default]
     Real,
-    /// It stands still while anything computes, so what it showed after the last wait still counts. A read of this
-    /// clock costs two switches between processes there, and lets a fraction of a microsecond pass.
-    Virtual(Cell<Instant>),
+    /// Virtual time as a page in memory.
+    Shown(ClockPage),
+    /// Virtual time of a kernel without that page: what it showed after the last wait still counts.
+    Remembered(Cell<Instant>),
 }
 
 impl MonotonicClock {
     /// The clock of a machine whose time is virtual, or not.
     pub fn of(is_time_virtual: bool) -> Self {
-        if is_time_virtual { Self::Virtual(Cell::new(monotonic())) } else { Self::Real }
+        if !is_time_virtual {
+            return Self::Real;
+        }
+        ClockPage::open(monotonic)
+            .map_or_else(|| Self::Remembered(Cell::new(monotonic())), Self::Shown)
     }
 }
 
@@ -39,17 +51,20 @@ impl Clock for MonotonicClock {
     fn now(&self) -> Instant {
         match self {
             Self::Real => monotonic(),
-            Self::Virtual(latest) => latest.get(),
+            Self::Shown(page) => page.now(),
+            Self::Remembered(latest) => latest.get(),
         }
     }
 
+    fn is_virtual(&self) -> bool {
+        !matches!(self, Self::Real)
+    }
+
     #[inline]
-    fn wait(&self, poll: &mut Poll, limit: Span) -> usize {
-        let ready = poll.wait(limit);
-        if let Self::Virtual(latest) = self {
+    fn note_wait(&self) {
+        if let Self::Remembered(latest) = self {
             latest.set(monotonic());
         }
-        ready
     }
 }
 
@@ -252,7 +267,8 @@ mod tests {
             let began = clock.now();
             wait_readable(&[], pause);
             assert_eq!(clock.now() == began, stands_still);
-            assert_eq!(clock.wait(&mut poll, pause), 0);
+            assert_eq!(poll.wait(pause), 0);
+            clock.note_wait();
             assert!(clock.now() >= began + pause + pause);
         }
     }

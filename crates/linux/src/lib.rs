@@ -20,6 +20,7 @@
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
 mod clock;
+mod device_ring;
 mod instance;
 mod namespace;
 mod packet_ring;
@@ -30,11 +31,13 @@ mod run_name;
 mod socket;
 mod stale;
 mod tun;
+mod virtual_clock;
 
 pub use clock::{
     Clock, MonotonicClock, Poll, Ready, clock_resolution, is_writable, monotonic, realtime, tick,
     wait_readable, wait_ready,
 };
+pub use device_ring::{DeviceEvent, DeviceRing};
 pub use instance::{
     bind_to_thread, empty_folder, free_beginning, free_bytes, mount_system, power_off,
     redirect_standard_streams, seed_random_numbers,

@@ -2,9 +2,11 @@
 
 use super::buffers::{BufferId, Buffers};
 use super::classifier::{Classification, Classifier};
+use super::devices::{Devices, Port};
+use super::error::RouterError;
 use super::packet::{RoutedPacket, flip_bit, header_of};
 use fairwind_assembly::{Damage, DelayQueue, QueueMap, Tap};
-use fairwind_linux::{self as linux, Clock, KernelError, Poll};
+use fairwind_linux::{self as linux, Clock};
 use fairwind_measure::Lateness;
 use fairwind_network::{
     Backlog, CapacityRequest, Delivery, DropReason, LinkId, Network, NodeId, Observer,
@@ -14,12 +16,8 @@ use fairwind_recorder::{ObservationPoint, ObservationWriter};
 use fairwind_scenario::Experiment;
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_wire::bytes::mark_congestion;
-use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Packets of one host that are taken before others have their turn.
-const MOST_AT_ONCE: u64 = 32;
 
 /// Bound of the 99th percentile of the lateness, unless a packet takes long on the bottleneck.
 pub const LATENESS_BOUND: Span = Span::from_micros(200);
@@ -36,16 +34,6 @@ pub fn lateness_bound(experiment: &Experiment) -> Span {
         Some(link.rate?.serialisation_time(bytes) / LATENESS_PART)
     });
     time.unwrap_or(Span::ZERO).max(LATENESS_BOUND)
-}
-
-/// A host's TUN device.
-pub struct Port {
-    /// The host, for errors.
-    pub host: String,
-    /// Where its packets enter and leave the network.
-    pub node: NodeId,
-    /// The device.
-    pub device: OwnedFd,
 }
 
 /// Parts of a [`Router`].
@@ -121,30 +109,15 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Why a router could not go on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RouterError {
-    /// A device is gone.
-    #[error("the TUN device of host \"{host}\" is gone (errno {errno}); its process has ended")]
-    DeviceGone {
-        /// The host of the device.
-        host: String,
-        /// The kernel's error number.
-        errno: i32,
-    },
-    /// A system call failed.
-    #[error(transparent)]
-    System(#[from] KernelError),
-}
-
 /// A network between hosts' devices.
 pub struct Router<S, C> {
     network: Network<RoutedPacket>,
     queues: QueueMap,
-    ports: Vec<Port>,
-    /// Place of the port by node.
-    port_of_node: Vec<Option<usize>>,
+    devices: Devices,
+    /// The node of each device.
+    nodes: Vec<NodeId>,
+    /// Place of the device by node.
+    device_of_node: Vec<Option<usize>>,
     classifier: S,
     observations: ObservationWriter,
     buffers: Buffers,
@@ -153,7 +126,8 @@ pub struct Router<S, C> {
     /// What hosts hold back, with the node at which it is to enter.
     held: DelayQueue<(NodeId, RoutedPacket)>,
     lateness: Lateness,
-    poll: Poll,
+    /// Largest IP packet in bytes.
+    mtu: usize,
     control: RouterControl,
     clock: C,
 }
@@ -165,26 +139,25 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         control: RouterControl,
         clock: C,
     ) -> Result<Self, RouterError> {
-        let poll = Poll::new(parts.ports.len().max(1))?;
-        let mut port_of_node = vec![None; parts.network.node_ids().count()];
-        for (place, port) in parts.ports.iter().enumerate() {
-            let token = u64::try_from(place).unwrap_or(u64::MAX);
-            poll.add(port.device.as_fd(), token, libc::EPOLLIN)?;
-            port_of_node[port.node.index()] = Some(place);
+        let nodes: Vec<_> = parts.ports.iter().map(|port| port.node).collect();
+        let mut device_of_node = vec![None; parts.network.node_ids().count()];
+        for (place, node) in nodes.iter().enumerate() {
+            device_of_node[node.index()] = Some(place);
         }
         let mut buffers = Buffers::new(parts.mtu);
         Ok(Self {
             network: parts.network,
             queues: parts.queues,
-            ports: parts.ports,
-            port_of_node,
+            devices: Devices::new(parts.ports)?,
+            nodes,
+            device_of_node,
             classifier: parts.classifier,
             observations: parts.observations,
             next_buffer: buffers.take(),
             buffers,
             held: DelayQueue::default(),
             lateness: Lateness::new(parts.lateness_bound),
-            poll,
+            mtu: parts.mtu,
             control,
             clock,
         })
@@ -193,9 +166,14 @@ impl<S: Classifier, C: Clock> Router<S, C> {
     /// Forwards packets until it is stopped; returns how well it kept time.
     pub fn run(mut self) -> Result<Lateness, RouterError> {
         linux::prefer();
+        if self.clock.is_virtual() {
+            self.devices.join_calls(self.mtu);
+        }
         let result = self.forward();
+        self.devices.flush();
         self.advance();
         self.observations.finish();
+        self.lateness.packets.refused += self.devices.refused;
         self.lateness.packets.missing = self.classifier.missing_datagrams();
         result.map(|()| self.lateness)
     }
@@ -203,10 +181,8 @@ impl<S: Classifier, C: Clock> Router<S, C> {
     fn forward(&mut self) -> Result<(), RouterError> {
         let mut now = self.now();
         while !self.control.is_stopped() {
-            for place in 0..self.wait(now) {
-                let port = self.poll.readiness(place).token;
-                self.read_from(usize::try_from(port).unwrap_or(usize::MAX))?;
-            }
+            self.wait(now);
+            self.take_arrivals()?;
             let reached = self.advance();
             let has_delivered = self.deliver_due()?;
             self.observations.advance(reached);
@@ -221,40 +197,42 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         self.control.time_of(self.clock.now())
     }
 
-    /// Sleeps until there is something to do, or to report; how many devices have something to read.
-    fn wait(&mut self, now: Instant) -> usize {
+    /// Sleeps until there is something to do, or to report.
+    fn wait(&mut self, now: Instant) {
         let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
-        self.clock.wait(&mut self.poll, due.saturating_since(now).min(self.observations.interval()))
+        let limit = due.saturating_since(now).min(self.observations.interval());
+        self.devices.wait(&self.clock, limit);
     }
 
-    /// Takes what a host has sent, and hands over meanwhile what is due.
-    fn read_from(&mut self, place: usize) -> Result<(), RouterError> {
-        let mut packets = 0;
-        while packets < MOST_AT_ONCE {
-            let port = &self.ports[place];
+    /// Takes what hosts have sent, and hands over meanwhile what is due.
+    fn take_arrivals(&mut self) -> Result<(), RouterError> {
+        let mut of_one_host = (usize::MAX, 0);
+        loop {
             let buffer = self.buffers.bytes_mut(self.next_buffer);
-            let read = linux::read_plain(port.device.as_raw_fd(), buffer);
-            let Ok(length) = usize::try_from(read.value) else {
-                if read.errno == libc::EAGAIN || read.errno == libc::EINTR {
-                    break;
-                }
-                return Err(gone(port, read.errno));
-            };
-            packets += 1;
-            self.inject(self.now(), place, length);
+            let Some(read) = self.devices.read(buffer)? else { break };
+            if of_one_host.0 != read.place {
+                self.count_batch(of_one_host.1);
+                of_one_host = (read.place, 0);
+            }
+            of_one_host.1 += 1;
+            self.inject(self.now(), read.place, read.length);
             self.deliver_due()?;
         }
+        self.count_batch(of_one_host.1);
+        Ok(())
+    }
+
+    fn count_batch(&mut self, packets: u64) {
         if packets > 0 {
             self.lateness.on_batch(packets);
         }
-        Ok(())
     }
 
     /// Puts the packet that was just read into the network, or holds it back.
     fn inject(&mut self, now: Instant, place: usize, length: usize) {
         self.release_held(now);
         self.lateness.packets.taken += 1;
-        let node = self.ports[place].node;
+        let node = self.nodes[place];
         let bytes = &self.buffers.bytes(self.next_buffer)[..length];
         let (destination, measured) =
             match self.classifier.classify(now, node, bytes, &mut self.observations) {
@@ -347,8 +325,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         let packet = &delivery.packet;
         let buffer = self.final_bytes(packet);
         let bytes = &self.buffers.bytes(buffer)[..length_of(packet)];
-        if let Some(place) = self.port_of_node[delivery.node.index()] {
-            let port = &self.ports[place];
+        if let Some(place) = self.device_of_node[delivery.node.index()] {
             let now = self.now();
             self.lateness.on_delivery(now.saturating_since(delivery.at));
             // A damaged packet was reported as lost: its host refuses it.
@@ -361,11 +338,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
                     bytes,
                 );
             }
-            let written = linux::write_plain(port.device.as_raw_fd(), bytes);
-            if written.errno == libc::EBADFD {
-                return Err(gone(port, written.errno));
-            }
-            self.lateness.packets.refused += u64::from(written.value < 0);
+            self.devices.write(place, bytes)?;
         }
         self.buffers.give_back(buffer);
         Ok(())
@@ -392,11 +365,6 @@ impl<S: Classifier, C: Clock> Router<S, C> {
 
 fn length_of(packet: &RoutedPacket) -> usize {
     usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)
-}
-
-#[cold]
-fn gone(port: &Port, errno: i32) -> RouterError {
-    RouterError::DeviceGone { host: port.host.clone(), errno }
 }
 
 /// Writes down what happens to packets of flows, and takes the buffers of those that are lost

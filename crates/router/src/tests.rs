@@ -50,6 +50,10 @@ impl Bench {
     }
 
     fn of(path: &str) -> Self {
+        Self::by(linux::MonotonicClock::default(), path)
+    }
+
+    fn by(clock: linux::MonotonicClock, path: &str) -> Self {
         let experiment = experiment(path);
         let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
         let mut devices: Vec<Option<UnixDatagram>> =
@@ -87,7 +91,7 @@ impl Bench {
                 lateness_bound: Span::from_micros(200),
             },
             control.clone(),
-            linux::MonotonicClock::default(),
+            clock,
         )
         .unwrap();
         let router = std::thread::spawn(move || router.run());
@@ -149,25 +153,33 @@ fn number(tables: &Tables, table: &str, column: &str, row: usize) -> f64 {
     values.number(row).expect("it has a number")
 }
 
+/// Clocks of both ways in which a router gets its packets: by a call for each, and by one for all.
+fn clocks() -> [linux::MonotonicClock; 2] {
+    [false, true].map(linux::MonotonicClock::of)
+}
+
 #[test]
 fn packets_arrive_unchanged_after_path_delay() {
-    let bench = Bench::new();
-    let origin = linux::monotonic();
-    bench.control.begin(origin);
-    let packets: Vec<_> = (0..3).map(|k| bench.data(0, 960 * k, 960)).collect();
-    bench.send_all(0, &packets);
-    for packet in &packets {
-        assert_eq!(&bench.receive(0), packet);
+    for clock in clocks() {
+        let bench = Bench::by(clock, PATH);
+        let origin = linux::monotonic();
+        bench.control.begin(origin);
+        let packets: Vec<_> = (0..3).map(|k| bench.data(0, 960 * k, 960)).collect();
+        bench.send_all(0, &packets);
+        for packet in &packets {
+            assert_eq!(&bench.receive(0), packet);
+        }
+        // Three packets of 80 ms each one behind the other, and 20 ms of way.
+        let took = linux::monotonic().saturating_since(origin);
+        assert!(took >= Span::from_millis(260), "{took}");
+        let (lateness, tables) = bench.finish();
+        assert_eq!(lateness.packets.taken, 3);
+        assert_eq!(lateness.packets.refused, 0);
+        assert!((number(&tables, "flows", "packets_sent", 0) - 3.0).abs() < 0.5);
+        assert!((number(&tables, "flows", "packets_received", 0) - 3.0).abs() < 0.5);
+        assert!((number(&tables, "flows", "packets_sent", 1)).abs() < 0.5);
+        assert!((number(&tables, "queues", "enqueued_packets", 0) - 3.0).abs() < 0.5);
     }
-    // Three packets of 80 ms each one behind the other, and 20 ms of way.
-    let took = linux::monotonic().saturating_since(origin);
-    assert!(took >= Span::from_millis(260), "{took}");
-    let (lateness, tables) = bench.finish();
-    assert_eq!(lateness.packets.taken, 3);
-    assert!((number(&tables, "flows", "packets_sent", 0) - 3.0).abs() < 0.5);
-    assert!((number(&tables, "flows", "packets_received", 0) - 3.0).abs() < 0.5);
-    assert!((number(&tables, "flows", "packets_sent", 1)).abs() < 0.5);
-    assert!((number(&tables, "queues", "enqueued_packets", 0) - 3.0).abs() < 0.5);
 }
 
 #[test]
@@ -297,38 +309,37 @@ fn icmp_is_forwarded_without_measurement() {
 
 #[test]
 fn missing_device_error_names_host() {
-    let experiment = experiment(PATH);
-    let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
-    let flow = &assembly.flows[0];
-    let classifier = FlowTable::new(&assembly.flows, &assembly.datagrams);
-    // A pipe's end for writing can be watched, and fails when it is read.
-    let (reading, writing) = std::io::pipe().unwrap();
-    drop(reading);
-    let parts = RecorderParts {
-        settings: assembly.settings.clone(),
-        captures: CaptureWriters::default(),
-        snap: Vec::new(),
-        interval: REPORT_INTERVAL,
-        live: Arc::default(),
-    };
-    let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
-    let parts = RouterParts {
-        network: assembly.network,
-        queues: assembly.queues,
-        ports: vec![Port {
-            host: "greedy-sender".to_owned(),
-            node: flow.sender_node,
-            device: OwnedFd::from(writing),
-        }],
-        classifier,
-        observations,
-        mtu: 1500,
-        lateness_bound: Span::from_micros(200),
-    };
-    let error = Router::new(parts, RouterControl::new(), linux::MonotonicClock::default())
-        .unwrap()
-        .run()
-        .unwrap_err();
-    assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
-    recorder.finish().unwrap();
+    for clock in clocks() {
+        let experiment = experiment(PATH);
+        let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
+        let flow = &assembly.flows[0];
+        let classifier = FlowTable::new(&assembly.flows, &assembly.datagrams);
+        // A pipe's end for writing can be watched, and fails when it is read.
+        let (reading, writing) = std::io::pipe().unwrap();
+        drop(reading);
+        let parts = RecorderParts {
+            settings: assembly.settings.clone(),
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+            interval: REPORT_INTERVAL,
+            live: Arc::default(),
+        };
+        let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
+        let parts = RouterParts {
+            network: assembly.network,
+            queues: assembly.queues,
+            ports: vec![Port {
+                host: "greedy-sender".to_owned(),
+                node: flow.sender_node,
+                device: OwnedFd::from(writing),
+            }],
+            classifier,
+            observations,
+            mtu: 1500,
+            lateness_bound: Span::from_micros(200),
+        };
+        let error = Router::new(parts, RouterControl::new(), clock).unwrap().run().unwrap_err();
+        assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
+        recorder.finish().unwrap();
+    }
 }

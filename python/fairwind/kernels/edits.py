@@ -1,4 +1,4 @@
-"""Edits of a kernel's source: two, both in the part that makes it a process (``arch/um``).
+"""Edits of a kernel's source: three, all in the part that makes it a process (``arch/um``).
 
 The network stack is never touched.
 
@@ -6,10 +6,13 @@ The network stack is never touched.
   other architectures, because retransmission timers count in ticks.
 - Kernels since 6.0 draw random numbers from the machine. The edit lets them follow from
   the variable ``FAIRWIND_KERNEL_SEED`` (SplitMix64), so that a seed gives the same bytes.
+- The virtual clock becomes a page that processes map (`CLOCK`), because reading it by a system
+  call costs as much as sending a packet.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from fairwind.errors import FairwindError
@@ -41,7 +44,23 @@ RANDOM_AFTER = """\
 	return len;
 """
 
-TEXT = "\0".join((*FREQUENCY, RANDOM_BEFORE, RANDOM_AFTER))
+CLOCK = Path(__file__).with_name("virtual_clock.c")
+"""Goes into the tree as it is."""
+
+CLOCK_EDITS = [
+    ("arch/um/kernel/Makefile", "USER_OBJS := config.o\n", "obj-y += virtual_clock.o\n"),
+    (
+        "arch/um/kernel/time.c",
+        "#include <shared/init.h>\n",
+        "void fairwind_show_time(unsigned long long ns);\n",
+    ),
+    ("arch/um/kernel/time.c", "\ttime_travel_time = ns;\n", "\tfairwind_show_time(ns);\n"),
+]
+"""File, a line of it, and what follows that line then."""
+
+TEXT = "\0".join(
+    (*FREQUENCY, RANDOM_BEFORE, RANDOM_AFTER, CLOCK.read_text("utf-8"), *map("".join, CLOCK_EDITS))
+)
 """All edits, for digests."""
 
 
@@ -58,6 +77,9 @@ def apply(tree: Path) -> None:
     random = tree / RANDOM_FILE
     if "getrandom" in random.read_text(encoding="utf-8"):
         _replace(random, RANDOM_BEFORE, RANDOM_AFTER)
+    for name, line, following in CLOCK_EDITS:
+        _replace(tree / name, line, line + following)
+    shutil.copyfile(CLOCK, tree / "arch/um/kernel" / CLOCK.name)
 
 
 def _replace(file: Path, before: str, after: str) -> None:

@@ -42,7 +42,9 @@ impl Clock {
     /// Right also before the origin.
     pub(super) fn wait(&self, poll: &mut Poll, due: Instant, longest: Span) -> usize {
         let due = self.origin + due.since_origin();
-        self.machine.wait(poll, due.saturating_since(self.machine.now()).min(longest))
+        let ready = poll.wait(due.saturating_since(self.machine.now()).min(longest));
+        self.machine.note_wait();
+        ready
     }
 }
 
