@@ -33,7 +33,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
-.PHONY: FORCE help setup build compile compile-tests wheel check-other-systems tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: FORCE help setup build compile compile-tests wheel check-other-systems tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone test-kernels lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-peers bench-large bench-testbed bench-virtual bench-windows bench-workers bench-tune docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -145,6 +145,10 @@ test-python: build ## run the tests of the Python package and of the architectur
 
 test-python-alone: build ## run the tests that need an idle machine: real time, or the kernel
 	$(BIN)/pytest -ra -m alone tests studies
+
+test-kernels: KERNELS :=
+test-kernels: build ## run the testbed's tests on built kernels, in virtual time: make test-kernels KERNELS="linux-5.10 linux-7.3"
+	$(BIN)/python tools/kernel_tests.py $(KERNELS)
 
 lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
 

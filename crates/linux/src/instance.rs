@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// File systems that a Linux system has besides its files, and where.
-const MOUNTS: [(&CStr, &CStr); 5] = [
+const MOUNTS: [(&CStr, &CStr); 6] = [
     (c"proc", c"/proc"),
     (c"sysfs", c"/sys"),
     (c"devtmpfs", c"/dev"),
+    (c"devpts", c"/dev/pts"),
     (c"tmpfs", c"/run"),
     (c"cgroup2", c"/sys/fs/cgroup"),
 ];
@@ -39,6 +40,8 @@ const ADD_ENTROPY: libc::c_ulong = 0x4008_5203;
 /// Mounts the file systems of a Linux system, as its first process does.
 pub fn mount_system() -> Result<(), KernelError> {
     for (kind, target) in MOUNTS {
+        // Terminals have no folder before; everything else has.
+        let _ = fs::create_dir(target.to_string_lossy().as_ref());
         let nothing = std::ptr::null();
         // SAFETY: all texts are C strings that live over the call; no data is given.
         let result =

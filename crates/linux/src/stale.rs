@@ -156,7 +156,7 @@ fn remove_table(name: &Path) -> std::io::Result<()> {
 fn remove_group(path: &Path) -> std::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const GLANCE: Duration = Duration::from_millis(10);
-    let _ = fs::write(path.join("cgroup.kill"), "1");
+    end_members(path);
     let mut waited = Duration::ZERO;
     loop {
         match fs::remove_dir(path) {
@@ -166,6 +166,18 @@ fn remove_group(path: &Path) -> std::io::Result<()> {
             }
             done => return done,
         }
+    }
+}
+
+/// Kills everybody in a control group: by its own file, which Linux has from 5.14 on, or one by one.
+fn end_members(group: &Path) {
+    if fs::write(group.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let members = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    for member in members.lines() {
+        // It may have ended meanwhile.
+        let _ = end_process(&Path::new("/proc").join(member));
     }
 }
 
@@ -240,7 +252,9 @@ for name in "$2/$1"-*; do
 done
 for group in "$3/$1"-*; do
     [ -d "$group" ] || continue
-    echo 1 > "$group/cgroup.kill"
+    # Linux before 5.14 has no such file.
+    if [ -e "$group/cgroup.kill" ]; then echo 1 > "$group/cgroup.kill"
+    else while read -r member; do kill -9 "$member"; done < "$group/cgroup.procs"; fi
     # Whoever is killed takes a moment to be gone.
     for attempt in 1 2 3 4 5 6 7 8 9 10; do rmdir "$group" && break; sleep 0.1; done
 done

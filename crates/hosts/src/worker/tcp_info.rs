@@ -1,7 +1,9 @@
 //! State and losses of a sender by the kernel's `struct tcp_info` (include/uapi/linux/tcp.h).
 //!
-//! Windows and times are the kernel's values at the time of the poll. The kernel counts time-outs, so
-//! every one is reported at the next poll. It does not count fast recoveries. One is reported when a poll
+//! Windows and times are the kernel's values at the time of the poll. Linux 6.7 and later count time-outs, so
+//! every one is reported at the next poll. Of older kernels they are inferred: from the retransmissions that nothing
+//! has answered, and otherwise from slow start below a new threshold. Two time-outs between two polls then count as
+//! one if they were answered. No kernel counts fast recoveries. One is reported when a poll
 //! finds the connection newly in recovery, or when segments were retransmitted and the threshold has moved
 //! without a time-out. Two recoveries between two polls count as one. If tracepoints report losses, there
 //! are no polls.
@@ -15,14 +17,19 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 /// The threshold that means there is none.
 const UNLIMITED: u32 = 0x7fff_ffff;
 
+/// Where `tcpi_total_rto` ends.
+const TIMEOUTS_END: usize = 242;
+
 /// The kernel's `tcp_info` at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TcpInfo {
     pub(super) endpoint: EndpointState,
     /// Segments that were ever sent again.
     pub(super) retransmitted: u32,
-    /// Time-outs ever; 0 from kernels before 6.7, which do not count them.
-    timeouts: u16,
+    /// Time-outs ever; `None` from kernels before 6.7, which do not count them.
+    timeouts: Option<u16>,
+    /// Time-outs since anything was acknowledged.
+    unanswered: u8,
     /// Whether anything is unsent or unacknowledged.
     pub(super) is_outstanding: bool,
     /// Time with something unacknowledged.
@@ -38,11 +45,12 @@ impl TcpInfo {
     pub(super) fn query(socket: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
-        let (raw, _) = linux::get_option(socket.as_raw_fd(), level, name, &mut bytes);
-        (raw.value >= 0).then(|| Self::from_bytes(&bytes))
+        let (raw, length) = linux::get_option(socket.as_raw_fd(), level, name, &mut bytes);
+        (raw.value >= 0).then(|| Self::from_bytes(&bytes, length))
     }
 
-    fn from_bytes(bytes: &[u8; 256]) -> Self {
+    /// Reads the kernel's structure, of which it has filled `length` bytes.
+    fn from_bytes(bytes: &[u8; 256], length: usize) -> Self {
         let number =
             |place: usize| bytes[place..].first_chunk().map_or(0, |four| u32::from_ne_bytes(*four));
         let micros = |place: usize| {
@@ -61,7 +69,9 @@ impl TcpInfo {
                 state: state_of(u16::from(bytes[1])).unwrap_or(CongestionState::Open),
             },
             retransmitted: number(100),
-            timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
+            timeouts: (length >= TIMEOUTS_END)
+                .then(|| u16::from_ne_bytes([bytes[TIMEOUTS_END - 2], bytes[TIMEOUTS_END - 1]])),
+            unanswered: bytes[2],
             is_outstanding: unacknowledged > 0 || number(144) > 0,
             busy: micros(168),
             window_limited: micros(176),
@@ -104,7 +114,10 @@ impl LossDetector {
     /// are not the stream's.
     pub(super) fn look(&mut self, now: TcpInfo) -> Losses {
         let Some(before) = self.last.replace(now) else { return Losses::default() };
-        let timeouts = now.timeouts.wrapping_sub(before.timeouts);
+        let timeouts = match (before.timeouts, now.timeouts) {
+            (Some(before), Some(now)) => now.wrapping_sub(before),
+            _ => inferred_timeouts(before, now),
+        };
         let (was, is) = (before.endpoint, now.endpoint);
         let recovers = is.state == CongestionState::Recovery;
         let recovered_before = was.state == CongestionState::Recovery;
@@ -121,6 +134,20 @@ impl LossDetector {
     }
 }
 
+/// Time-outs between two looks at a kernel that does not count them, at least.
+fn inferred_timeouts(before: TcpInfo, now: TcpInfo) -> u16 {
+    if now.unanswered > before.unanswered {
+        return u16::from(now.unanswered - before.unanswered);
+    }
+    let (was, is) = (before.endpoint, now.endpoint);
+    let has_reduced =
+        now.retransmitted != before.retransmitted && is.ssthresh_packets != was.ssthresh_packets;
+    // After a recovery the window is the threshold; after a time-out it begins with a segment.
+    let is_in_slow_start = is.ssthresh_packets.is_some_and(|packets| is.cwnd_packets < packets);
+    let is_recovering = is.state == CongestionState::Recovery;
+    u16::from(has_reduced && is_in_slow_start && !is_recovering)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +162,8 @@ mod tests {
                 state,
             },
             retransmitted,
-            timeouts,
+            timeouts: Some(timeouts),
+            unanswered: 0,
             is_outstanding: true,
             busy: Span::ZERO,
             window_limited: Span::ZERO,
@@ -161,6 +189,26 @@ mod tests {
     }
 
     #[test]
+    fn timeouts_are_inferred_where_the_kernel_does_not_count_them() {
+        use CongestionState::{Loss, Open, Recovery};
+        let mut watch = LossDetector::default();
+        let mut look = |info: TcpInfo, cwnd_packets, unanswered| {
+            let endpoint = EndpointState { cwnd_packets, ..info.endpoint };
+            let Losses { timeouts, recoveries } =
+                watch.look(TcpInfo { endpoint, timeouts: None, unanswered, ..info });
+            (timeouts, recoveries)
+        };
+        assert_eq!(look(seen(Open, 20, 0, 0), 20, 0), (0, 0));
+        assert_eq!(look(seen(Recovery, 10, 1, 0), 10, 0), (0, 1));
+        assert_eq!(look(seen(Loss, 5, 2, 0), 1, 1), (1, 0));
+        assert_eq!(look(seen(Loss, 5, 4, 0), 1, 3), (2, 0), "two more, unanswered");
+        assert_eq!(look(seen(Loss, 5, 6, 0), 3, 0), (0, 0), "answered");
+        assert_eq!(look(seen(Open, 5, 6, 0), 7, 0), (0, 0));
+        assert_eq!(look(seen(Open, 3, 8, 0), 2, 0), (1, 0), "begun and answered between two looks");
+        assert_eq!(look(seen(Open, 2, 9, 0), 2, 0), (0, 1), "a recovery between two looks");
+    }
+
+    #[test]
     fn fields_are_read_from_their_places() {
         let mut bytes = [0_u8; 256];
         bytes[1] = 3;
@@ -177,7 +225,10 @@ mod tests {
         for (place, value) in [(168, 3_000_000), (172, 1), (176, 250_000), (184, 4_000)] {
             put(&mut bytes, place, value);
         }
-        let info = TcpInfo::from_bytes(&bytes);
+        (bytes[2], bytes[240]) = (4, 6);
+        assert_eq!(TcpInfo::from_bytes(&bytes, 240).timeouts, None);
+        let info = TcpInfo::from_bytes(&bytes, 248);
+        assert_eq!((info.timeouts, info.unanswered), (Some(6), 4));
         let expected = EndpointState {
             cwnd_packets: 44,
             ssthresh_packets: None,
@@ -197,7 +248,7 @@ mod tests {
         };
         assert_eq!(info.statistics(9), SenderStatistics { flow: 9, counts });
         put(&mut bytes, 76, 44);
-        let at_the_threshold = TcpInfo::from_bytes(&bytes).statistics(9);
+        let at_the_threshold = TcpInfo::from_bytes(&bytes, 248).statistics(9);
         assert!(!at_the_threshold.counts.in_slow_start);
     }
 }

@@ -247,13 +247,20 @@ fn congestion_controls(types: &[u8]) -> Capability {
 
 fn socket_programs(types: &[u8]) -> Capability {
     let what = "programs on sockets (sock_ops)";
-    if has_type(types, "bpf_sock_ops_kern") && has_type(types, "cgroup_bpf") {
-        let found = match windows::groups().len() {
+    let is_described = has_type(types, "bpf_sock_ops_kern") && has_type(types, "cgroup_bpf");
+    let groups = windows::groups().len();
+    if is_described || groups > 0 {
+        let found = match groups {
             0 => "the kernel takes them".to_owned(),
             1 => "windows are remembered in a control group".to_owned(),
             count => format!("windows are remembered in {count} control groups"),
         };
         return Capability::ok(what, found);
+    }
+    if types.is_empty() {
+        let found = "unknown: the kernel does not describe its types";
+        let remedy = "`fairwind windows start` tries whether windows can be remembered";
+        return Capability::lacking(what, State::Limited, found, remedy);
     }
     let remedy =
         "for windows that are remembered (`fairwind windows`): a kernel with CONFIG_CGROUP_BPF";

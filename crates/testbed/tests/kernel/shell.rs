@@ -176,7 +176,7 @@ fn program_finds_addresses_and_default_route() {
         return;
     }
     let script = "echo $FAIRWIND_SHELL $FAIRWIND_INSIDE $FAIRWIND_OUTSIDE $FAIRWIND_OUTSIDE_IPV6; \
-                  ip -o route | wc -l; ip -o link | wc -l";
+                  ip -o route | wc -l; ip -o link show up | wc -l";
     let done = run("environment", &["sh", "-c", script]);
     let expected = "100.64.0.0/16 100.64.0.2 100.64.0.1 fd66:6169:7277::1\n1\n2\n";
     assert_eq!(text(&done.stdout), expected, "{}", text(&done.stderr));
