@@ -1,6 +1,6 @@
 //! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
-use super::layout::{Discipline, UNLIMITED, VethEnd, VethPair};
+use super::layout::{Discipline, ETHERNET_HEADER, UNLIMITED, VethEnd, VethPair};
 use fairwind_qdisc::{Htb, Loss, Tbf, tc};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Span};
@@ -14,8 +14,6 @@ pub(super) const NEIGHBOURS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
 ];
-/// Bytes of an Ethernet header, which disciplines count and our links do not.
-const ETHERNET_HEADER: u32 = 14;
 /// Up to this late a packet may leave without its rate being missed.
 const LATENESS: Span = Span::from_micros(200);
 
@@ -162,6 +160,14 @@ mod tests {
         assert!(discipline.contains("stab overhead 4 "), "{discipline}");
         assert!(discipline.contains("rate 2000000bit burst 1518 "), "{discipline}");
         assert!(discipline.ends_with("handle 10: pfifo limit 9\n"), "{discipline}");
+    }
+
+    #[test]
+    fn cake_counts_packets_as_links_do() {
+        let cake = fairwind_qdisc::Cake { overhead_bytes: 18, ..fairwind_qdisc::Cake::default() };
+        let text = queue_commands("eth0", "root", &for_kernel(&Qdisc::Cake(cake), &[]));
+        // It takes a header of 14 bytes off what it has without one.
+        assert!(text.contains(" overhead 32"), "{text}");
     }
 
     #[test]

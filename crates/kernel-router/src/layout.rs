@@ -11,6 +11,9 @@ use fairwind_qdisc::{Filter, Loss, Red};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
+/// What a cable's packets have before their IP header, in bytes.
+pub(super) const ETHERNET_HEADER: i32 = 14;
+
 /// Room for everything, in packets.
 pub(super) const UNLIMITED: u32 = 1_000_000;
 
@@ -169,13 +172,15 @@ impl Layout {
 
 /// A queue with what the kernel needs beside: filters by group become filters by port, since each group has one at its
 /// receivers; the kernel drops what no filter of a drr takes, which with us is for the classes without filters; a second
-/// bucket belongs to a peak rate.
+/// bucket belongs to a peak rate; cake counts packets from their Ethernet header on.
 pub(super) fn for_kernel(queue: &Qdisc, groups: &[FlowGroup]) -> Qdisc {
     let mut queue = queue.clone();
     let replace = |filters: &mut Vec<Filter>| {
         *filters = filters.drain(..).flat_map(|filter| by_port(filter, groups)).collect();
     };
     match &mut queue {
+        // Its sizes have no Ethernet header any more (`stab`), and it takes one off where there is an overhead.
+        Qdisc::Cake(cake) => cake.overhead_bytes += ETHERNET_HEADER,
         Qdisc::Unlimited {} => queue = Qdisc::Pfifo { limit_packets: UNLIMITED },
         Qdisc::Tbf(tbf) => {
             tbf.mtu_bytes = tbf.peak_rate.map(|_| tbf.mtu_bytes.unwrap_or(1500));
