@@ -4,85 +4,101 @@
 
 Kernels are names such as linux-6.12; all that are built if none is named. What tests take for
 granted of the machine's kernel shows here: older system calls, files that came later, other limits.
-Tests that need eBPF beyond what User-Mode Linux has are skipped with the reason.
+Tests that need eBPF beyond what User-Mode Linux has are skipped; each is printed with its reason.
 
-Exit code: 0 all tests pass, 1 some fail, 2 no kernel is built.
+Exit code: 0 all tests pass, 1 some fail, 2 no kernel is built, or the tests cannot be compiled.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairwind.errors import FairwindError
 from fairwind.kernels.catalogue import built_kernels, kernel_named
 
 ROOT = Path(__file__).resolve().parents[1]
-SUMMARY_LINES = 12
-"""Last lines of a suite that are printed if it fails; all of it is in the report."""
+PROGRAMS = {"fairwind-linux": "lib", "fairwind-router": "lib", "fairwind-testbed": "test"}
+"""Crates whose tests call the kernel, and the kind of their test program."""
+LAST_LINES = 12
+"""Lines that are printed of a suite that fails; all of it is in the report."""
+SUMMARY = re.compile(r"^test result: .*|^.*\d+ passed.*")
+SKIPPED = re.compile(r"^skipped: .*|^SKIPPED .*")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests that run by one command."""
+
+    name: str
+    command: list[str]
 
 
 def main() -> int:
-    """Run both suites on each kernel, and print a line for each."""
+    """Run all suites on each kernel, and print a line for each."""
     try:
         named = [kernel_named(name) for name in sys.argv[1:]]
+        kernels = [one.folder.name for one in named or built_kernels()]
+        if not kernels:
+            raise FairwindError("no kernel is built", "fairwind kernel build 6.12")
+        suites = [*_rust_suites(), _python_suite()]
     except FairwindError as error:
         print(error, file=sys.stderr)
         return 2
-    kernels = [one.folder.name for one in named or built_kernels()]
-    if not kernels:
-        print("no kernel is built; run `fairwind kernel build 6.12`", file=sys.stderr)
-        return 2
-    suites = {"Rust": [str(_test_program()), "--test-threads", "1"], "Python": _python_suite()}
-    failed = 0
-    for kernel in kernels:
-        for name, command in suites.items():
-            failed += not _passes(kernel, name, command)
-    return min(failed, 1)
+    outcomes = [_passes(kernel, suite) for kernel in kernels for suite in suites]
+    return 0 if all(outcomes) else 1
 
 
-def _test_program() -> Path:
-    """Build the tests of the testbed, and give their program."""
-    command = ["cargo", "test", "--locked", "--no-run", "-p", "fairwind-testbed"]
-    command += ["--test", "kernel", "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    messages = [json.loads(line) for line in built.stdout.splitlines()]
-    programs = [one["executable"] for one in messages if one.get("executable")]
-    return Path(programs[-1])
+def _rust_suites() -> list[Suite]:
+    """Build the crates' tests, and give a suite for each."""
+    packages = [word for name in PROGRAMS for word in ("-p", name)]
+    command = ["cargo", "test", "--locked", "--no-run", *packages, "--message-format", "json"]
+    built = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        raise FairwindError("the tests cannot be compiled", "see what the compiler says above")
+    suites = []
+    for message in map(json.loads, built.stdout.splitlines()):
+        package = message.get("package_id", "").split("#")[0].rsplit("/", 1)[-1]
+        name = f"fairwind-{package}"
+        if message.get("executable") and PROGRAMS.get(name) in message["target"]["kind"]:
+            options = ["--test-threads", "1", "--show-output"]
+            suites.append(Suite(name, [message["executable"], *options]))
+    return suites
 
 
-def _python_suite() -> list[str]:
+def _python_suite() -> Suite:
     options = ["-q", "-p", "no:cacheprovider", "-m", "kernel", "--tb", "short"]
-    return [sys.executable, "-m", "pytest", *options, str(ROOT / "tests" / "python")]
+    command = [sys.executable, "-m", "pytest", *options, str(ROOT / "tests" / "python")]
+    return Suite("python", command)
 
 
-def _passes(kernel: str, name: str, command: list[str]) -> bool:
+def _passes(kernel: str, suite: Suite) -> bool:
     """Run a suite inside an instance; its report is below runs/kernel-tests."""
-    report = ROOT / "runs" / "kernel-tests" / f"{kernel}-{name.lower()}.txt"
+    report = ROOT / "runs" / "kernel-tests" / f"{kernel}-{suite.name}.txt"
     report.parent.mkdir(parents=True, exist_ok=True)
-    variables = {
-        key: value for key, value in os.environ.items() if key != "FAIRWIND_REQUIRE_KERNEL"
-    }
     shell = [sys.executable, "-m", "fairwind.cli", "shell", "--on", kernel, "--"]
     with report.open("w", encoding="utf-8") as file:
         done = subprocess.run(
-            [*shell, *command],
+            [*shell, *suite.command],
             cwd=ROOT / "crates" / "testbed",
-            env=variables,
             stdout=file,
             stderr=subprocess.STDOUT,
             check=False,
         )
     lines = [line for line in report.read_text(encoding="utf-8").splitlines() if line.strip()]
-    results = [line for line in lines if line.startswith("test result") or " passed" in line]
-    print(f"{kernel}, {name}: {(results or lines or ['no output'])[-1]}", flush=True)
-    if done.returncode != 0:
-        print("\n".join(f"    {line}" for line in lines[-SUMMARY_LINES:]))
+    results = [line for line in lines if SUMMARY.match(line)]
+    print(f"{kernel}, {suite.name}: {(results or ['no test ran'])[-1]}", flush=True)
+    for line in sorted({line for line in lines if SKIPPED.match(line)}):
+        print(f"    {line}")
+    passes = done.returncode == 0 and bool(results)
+    if not passes:
+        print("\n".join(f"    {line}" for line in lines[-LAST_LINES:]))
         print(f"    all of it: {report.relative_to(ROOT)}", flush=True)
-    return done.returncode == 0
+    return passes
 
 
 if __name__ == "__main__":

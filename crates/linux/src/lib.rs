@@ -7,6 +7,8 @@
 //! | module | concern |
 //! |---|---|
 //! | `clock` | clocks, and waiting to the nanosecond |
+//! | `virtual_clock` | the clock of a kernel in virtual time, as a page in memory |
+//! | `device_ring` | packets of several devices by one call (`io_uring`) |
 //! | `process` | threads and processes: priority, limits, signals, mounts, users, ends |
 //! | `namespace` | the network namespace of a host process, its name, and commands in it |
 //! | `socket` | socket calls |

@@ -2,6 +2,7 @@
 
 use crate::process::{end_process, unmount};
 use crate::{KernelError, RunName, checked, command_output, read_text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -156,9 +157,9 @@ fn remove_table(name: &Path) -> std::io::Result<()> {
 fn remove_group(path: &Path) -> std::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const GLANCE: Duration = Duration::from_millis(10);
-    end_members(path);
     let mut waited = Duration::ZERO;
     loop {
+        kill_members(path);
         match fs::remove_dir(path) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy && waited < PATIENCE => {
                 std::thread::park_timeout(GLANCE);
@@ -170,14 +171,15 @@ fn remove_group(path: &Path) -> std::io::Result<()> {
 }
 
 /// Kills everybody in a control group: by its own file, which Linux has from 5.14 on, or one by one.
-fn end_members(group: &Path) {
+fn kill_members(group: &Path) {
     if fs::write(group.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     let members = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-    for member in members.lines() {
+    let members = members.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw));
+    for member in members {
         // It may have ended meanwhile.
-        let _ = end_process(&Path::new("/proc").join(member));
+        let _ = kill_process(member, Signal::KILL);
     }
 }
 
@@ -252,11 +254,15 @@ for name in "$2/$1"-*; do
 done
 for group in "$3/$1"-*; do
     [ -d "$group" ] || continue
-    # Linux before 5.14 has no such file.
-    if [ -e "$group/cgroup.kill" ]; then echo 1 > "$group/cgroup.kill"
-    else while read -r member; do kill -9 "$member"; done < "$group/cgroup.procs"; fi
     # Whoever is killed takes a moment to be gone.
-    for attempt in 1 2 3 4 5 6 7 8 9 10; do rmdir "$group" && break; sleep 0.1; done
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        if [ -e "$group/cgroup.kill" ]; then echo 1 > "$group/cgroup.kill"
+        else # Linux before 5.14; processes of other namespaces are 0.
+            while read -r member; do [ "$member" = 0 ] || kill -9 "$member"; done < "$group/cgroup.procs"
+        fi
+        rmdir "$group" && break
+        sleep 0.1
+    done
 done
 "#;
 

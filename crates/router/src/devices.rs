@@ -4,7 +4,7 @@ use super::error::RouterError;
 use fairwind_linux::{self as linux, Clock, DeviceEvent, DeviceRing, Poll};
 use fairwind_network::NodeId;
 use fairwind_units::Span;
-use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 /// Packets of one host that are taken before others have their turn.
 const MOST_AT_ONCE: u64 = 32;
@@ -19,10 +19,12 @@ pub struct Port {
     pub device: OwnedFd,
 }
 
+/// Waits at the end at most; each brings some refusals.
+const MOST_LAST_WAITS: usize = 64;
+
 /// The hosts' devices, by place.
 pub(super) struct Devices {
     hosts: Vec<String>,
-    descriptors: Vec<OwnedFd>,
     means: Means,
     /// Packets that a device did not take, as far as is known.
     pub(super) refused: u64,
@@ -38,6 +40,7 @@ enum Means {
 
 /// Who is asked next after a wait.
 struct Calls {
+    descriptors: Vec<OwnedFd>,
     poll: Poll,
     /// How many devices were ready.
     ready: usize,
@@ -65,35 +68,37 @@ impl Devices {
             poll.add(port.device.as_fd(), token, libc::EPOLLIN)?;
         }
         let (hosts, descriptors) = ports.into_iter().map(|port| (port.host, port.device)).unzip();
-        let means = Means::Calls(Calls { poll, ready: 0, asked: 0, taken: 0 });
-        Ok(Self { hosts, descriptors, means, refused: 0 })
+        let means = Means::Calls(Calls { descriptors, poll, ready: 0, asked: 0, taken: 0 });
+        Ok(Self { hosts, means, refused: 0 })
     }
 
     /// Lets one call serve all that is due where the kernel can; belongs to this thread from now on.
     pub(super) fn join_calls(&mut self, packet_bytes: usize) {
-        let descriptors = self.descriptors.iter().map(AsRawFd::as_raw_fd).collect();
-        if let Some(ring) = DeviceRing::open(descriptors, packet_bytes) {
-            self.means = Means::Ring(Box::new(ring));
+        let Means::Calls(calls) = &mut self.means else { return };
+        match DeviceRing::open(std::mem::take(&mut calls.descriptors), packet_bytes) {
+            Ok(ring) => self.means = Means::Ring(Box::new(ring)),
+            Err(descriptors) => calls.descriptors = descriptors,
         }
     }
 
     /// Waits until something can be read, at most for `limit`.
-    pub(super) fn wait(&mut self, clock: &impl Clock, limit: Span) {
+    pub(super) fn wait(&mut self, clock: &impl Clock, limit: Span) -> Result<(), RouterError> {
         match &mut self.means {
             Means::Calls(calls) => {
                 calls.ready = calls.poll.wait(limit);
                 (calls.asked, calls.taken) = (0, 0);
             }
-            Means::Ring(ring) => ring.wait(limit),
+            Means::Ring(ring) => ring.wait(limit)?,
         }
         clock.note_wait();
+        Ok(())
     }
 
     /// Reads the next packet that has come, if one has, to the beginning of `buffer`.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<Option<ReadPacket>, RouterError> {
         match &mut self.means {
             Means::Calls(calls) => {
-                let read = calls.read(&self.descriptors, buffer);
+                let read = calls.read(buffer);
                 read.map_err(|(place, errno)| gone(&self.hosts[place], errno))
             }
             Means::Ring(ring) => loop {
@@ -118,8 +123,8 @@ impl Devices {
     /// Hands a packet to the device in this place.
     pub(super) fn write(&mut self, place: usize, packet: &[u8]) -> Result<(), RouterError> {
         match &mut self.means {
-            Means::Calls(_) => {
-                let written = linux::write_plain(self.descriptors[place].as_raw_fd(), packet);
+            Means::Calls(calls) => {
+                let written = linux::write_plain(calls.descriptors[place].as_raw_fd(), packet);
                 if written.errno == libc::EBADFD {
                     return Err(gone(&self.hosts[place], written.errno));
                 }
@@ -130,25 +135,28 @@ impl Devices {
         Ok(())
     }
 
-    /// Hands over what waits for the next wait.
-    pub(super) fn flush(&mut self) {
-        if let Means::Ring(ring) = &mut self.means {
-            ring.flush();
+    /// Hands over what waits for the next wait, at the end, and counts what is refused of it.
+    pub(super) fn finish(&mut self, buffer: &mut [u8]) -> Result<(), RouterError> {
+        for _ in 0..MOST_LAST_WAITS {
+            let Means::Ring(ring) = &mut self.means else { break };
+            ring.wait(Span::ZERO)?;
+            let before = self.refused;
+            while self.read(buffer)?.is_some() {}
+            if self.refused == before {
+                break;
+            }
         }
+        Ok(())
     }
 }
 
 impl Calls {
     /// The next packet of the devices that were ready; an error has the place of its device.
-    fn read(
-        &mut self,
-        descriptors: &[OwnedFd],
-        buffer: &mut [u8],
-    ) -> Result<Option<ReadPacket>, (usize, i32)> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Option<ReadPacket>, (usize, i32)> {
         while self.asked < self.ready {
             let token = self.poll.readiness(self.asked).token;
             let place = usize::try_from(token).unwrap_or(usize::MAX);
-            let read = linux::read_plain(descriptors[place].as_raw_fd(), buffer);
+            let read = linux::read_plain(self.descriptors[place].as_raw_fd(), buffer);
             if let Ok(length) = usize::try_from(read.value) {
                 self.taken += 1;
                 if self.taken == MOST_AT_ONCE {

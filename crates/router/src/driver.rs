@@ -169,8 +169,10 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         if self.clock.is_virtual() {
             self.devices.join_calls(self.mtu);
         }
-        let result = self.forward();
-        self.devices.flush();
+        let result = self.forward().and_then(|()| {
+            let buffer = self.buffers.bytes_mut(self.next_buffer);
+            self.devices.finish(buffer)
+        });
         self.advance();
         self.observations.finish();
         self.lateness.packets.refused += self.devices.refused;
@@ -181,7 +183,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
     fn forward(&mut self) -> Result<(), RouterError> {
         let mut now = self.now();
         while !self.control.is_stopped() {
-            self.wait(now);
+            self.wait(now)?;
             self.take_arrivals()?;
             let reached = self.advance();
             let has_delivered = self.deliver_due()?;
@@ -198,10 +200,10 @@ impl<S: Classifier, C: Clock> Router<S, C> {
     }
 
     /// Sleeps until there is something to do, or to report.
-    fn wait(&mut self, now: Instant) {
+    fn wait(&mut self, now: Instant) -> Result<(), RouterError> {
         let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
         let limit = due.saturating_since(now).min(self.observations.interval());
-        self.devices.wait(&self.clock, limit);
+        self.devices.wait(&self.clock, limit)
     }
 
     /// Takes what hosts have sent, and hands over meanwhile what is due.

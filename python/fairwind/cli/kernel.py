@@ -31,12 +31,14 @@ def list_(*, output: Format = OutputFormat.TABLE) -> None:
             kernel.release,
             kernel.frequency,
             "seccomp" if kernel.has_seccomp else "ptrace",
+            "page" if kernel.shows_clock else "calls",
             kernel.origin,
             str(kernel.folder),
         )
         for kernel in built_kernels()
     ]
-    print_rows(["engine", "release", "hz", "system_calls", "origin", "folder"], rows, output)
+    columns = ["engine", "release", "hz", "system_calls", "clock", "origin", "folder"]
+    print_rows(columns, rows, output)
     offered = ", ".join(offered_versions()) or "none (no Debian packages here)"
     sys.stderr.write(f"sources that can be built: {offered}\n")
 

@@ -121,6 +121,7 @@ def build(
                 compiler=(tools.output("gcc", "--version").splitlines() or ["gcc"])[0],
                 has_seccomp="init_seccomp" in (tree / START_UP).read_text(encoding="utf-8"),
                 lacking=lacking,
+                shows_clock=True,
             )
             _install(kernel, objects, work / LOG)
     shutil.rmtree(work, ignore_errors=True)

@@ -45,6 +45,8 @@ class BuiltKernel:
         Whether its processes are entered by seccomp, several times as fast as by ptrace.
     lacking : list of str
         Options of the configuration that this version does not have.
+    shows_clock : bool
+        Whether its clock is a page in memory; kernels built earlier are asked by system calls.
     """
 
     release: str
@@ -54,6 +56,7 @@ class BuiltKernel:
     compiler: str
     has_seccomp: bool
     lacking: list[str]
+    shows_clock: bool = False
 
     @property
     def folder(self) -> Path:

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The virtual clock as a page that processes map: /dev/fairwind-clock. It holds CLOCK_MONOTONIC of the clock source, in
- * nanoseconds since the kernel began. A read of the page costs nothing; one by a system call costs two switches
- * between processes.
+ * The virtual clock as a page that processes map: /dev/fairwind-clock. It holds what the clock source counts, in
+ * nanoseconds since the kernel began: CLOCK_MONOTONIC less a constant. A read of the page costs nothing; one by a system
+ * call costs two switches between processes.
  */
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
-
-/* The clock source counts in steps of so many nanoseconds: TIMER_MULTIPLIER in time.c. */
-#define STEP 256
+#include <linux/time-internal.h>
 
 void fairwind_show_time(unsigned long long ns);
 
@@ -20,7 +18,7 @@ static unsigned long long *page;
 void fairwind_show_time(unsigned long long ns)
 {
 	if (page)
-		WRITE_ONCE(*page, ns / STEP * STEP);
+		WRITE_ONCE(*page, ns / TIMER_MULTIPLIER * TIMER_MULTIPLIER);
 }
 
 static int clock_mmap(struct file *file, struct vm_area_struct *area)

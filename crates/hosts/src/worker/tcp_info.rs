@@ -1,9 +1,10 @@
 //! State and losses of a sender by the kernel's `struct tcp_info` (include/uapi/linux/tcp.h).
 //!
 //! Windows and times are the kernel's values at the time of the poll. Linux 6.7 and later count time-outs, so
-//! every one is reported at the next poll. Of older kernels they are inferred: from the retransmissions that nothing
-//! has answered, and otherwise from slow start below a new threshold. Two time-outs between two polls then count as
-//! one if they were answered. No kernel counts fast recoveries. One is reported when a poll
+//! every one is reported at the next poll. Of older kernels they are inferred, and some are missed: those that nothing
+//! has answered are counted; of those that were answered before the next poll one is seen if the connection is in
+//! slow start below a new threshold, so none with BBR, or where the threshold was at its least already. No kernel
+//! counts fast recoveries. One is reported when a poll
 //! finds the connection newly in recovery, or when segments were retransmitted and the threshold has moved
 //! without a time-out. Two recoveries between two polls count as one. If tracepoints report losses, there
 //! are no polls.
@@ -30,6 +31,8 @@ pub(super) struct TcpInfo {
     timeouts: Option<u16>,
     /// Time-outs since anything was acknowledged.
     unanswered: u8,
+    /// Bytes ever acknowledged.
+    acknowledged_bytes: u64,
     /// Whether anything is unsent or unacknowledged.
     pub(super) is_outstanding: bool,
     /// Time with something unacknowledged.
@@ -53,10 +56,10 @@ impl TcpInfo {
     fn from_bytes(bytes: &[u8; 256], length: usize) -> Self {
         let number =
             |place: usize| bytes[place..].first_chunk().map_or(0, |four| u32::from_ne_bytes(*four));
-        let micros = |place: usize| {
-            let eight = bytes[place..].first_chunk();
-            Span::from_micros(eight.map_or(0, |eight| u64::from_ne_bytes(*eight)))
+        let long = |place: usize| {
+            bytes[place..].first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight))
         };
+        let micros = |place: usize| Span::from_micros(long(place));
         let unacknowledged = number(24);
         let (sacked, lost, again) = (number(28), number(32), number(36));
         let rtt = u64::from(number(68));
@@ -72,6 +75,7 @@ impl TcpInfo {
             timeouts: (length >= TIMEOUTS_END)
                 .then(|| u16::from_ne_bytes([bytes[TIMEOUTS_END - 2], bytes[TIMEOUTS_END - 1]])),
             unanswered: bytes[2],
+            acknowledged_bytes: long(120),
             is_outstanding: unacknowledged > 0 || number(144) > 0,
             busy: micros(168),
             window_limited: micros(176),
@@ -136,8 +140,11 @@ impl LossDetector {
 
 /// Time-outs between two looks at a kernel that does not count them, at least.
 fn inferred_timeouts(before: TcpInfo, now: TcpInfo) -> u16 {
-    if now.unanswered > before.unanswered {
-        return u16::from(now.unanswered - before.unanswered);
+    let is_answered = now.acknowledged_bytes != before.acknowledged_bytes;
+    let counted_before = if is_answered { 0 } else { before.unanswered };
+    let unanswered = now.unanswered.saturating_sub(counted_before);
+    if unanswered > 0 {
+        return unanswered.into();
     }
     let (was, is) = (before.endpoint, now.endpoint);
     let has_reduced =
@@ -164,6 +171,7 @@ mod tests {
             retransmitted,
             timeouts: Some(timeouts),
             unanswered: 0,
+            acknowledged_bytes: 0,
             is_outstanding: true,
             busy: Span::ZERO,
             window_limited: Span::ZERO,
@@ -192,20 +200,22 @@ mod tests {
     fn timeouts_are_inferred_where_the_kernel_does_not_count_them() {
         use CongestionState::{Loss, Open, Recovery};
         let mut watch = LossDetector::default();
-        let mut look = |info: TcpInfo, cwnd_packets, unanswered| {
+        let mut look = |info: TcpInfo, cwnd_packets, unanswered, acknowledged_bytes| {
             let endpoint = EndpointState { cwnd_packets, ..info.endpoint };
-            let Losses { timeouts, recoveries } =
-                watch.look(TcpInfo { endpoint, timeouts: None, unanswered, ..info });
+            let now = TcpInfo { endpoint, timeouts: None, unanswered, acknowledged_bytes, ..info };
+            let Losses { timeouts, recoveries } = watch.look(now);
             (timeouts, recoveries)
         };
-        assert_eq!(look(seen(Open, 20, 0, 0), 20, 0), (0, 0));
-        assert_eq!(look(seen(Recovery, 10, 1, 0), 10, 0), (0, 1));
-        assert_eq!(look(seen(Loss, 5, 2, 0), 1, 1), (1, 0));
-        assert_eq!(look(seen(Loss, 5, 4, 0), 1, 3), (2, 0), "two more, unanswered");
-        assert_eq!(look(seen(Loss, 5, 6, 0), 3, 0), (0, 0), "answered");
-        assert_eq!(look(seen(Open, 5, 6, 0), 7, 0), (0, 0));
-        assert_eq!(look(seen(Open, 3, 8, 0), 2, 0), (1, 0), "begun and answered between two looks");
-        assert_eq!(look(seen(Open, 2, 9, 0), 2, 0), (0, 1), "a recovery between two looks");
+        assert_eq!(look(seen(Open, 20, 0, 0), 20, 0, 0), (0, 0));
+        assert_eq!(look(seen(Recovery, 10, 1, 0), 10, 0, 1), (0, 1));
+        assert_eq!(look(seen(Loss, 5, 2, 0), 1, 1, 2), (1, 0));
+        assert_eq!(look(seen(Loss, 5, 4, 0), 1, 3, 2), (2, 0), "two more, unanswered");
+        assert_eq!(look(seen(Loss, 5, 6, 0), 1, 2, 3), (2, 0), "answered, and two more");
+        assert_eq!(look(seen(Loss, 5, 6, 0), 3, 0, 4), (0, 0), "answered");
+        assert_eq!(look(seen(Open, 5, 6, 0), 7, 0, 5), (0, 0));
+        assert_eq!(look(seen(Open, 3, 8, 0), 2, 0, 6), (1, 0), "begun and answered in between");
+        assert_eq!(look(seen(Open, 2, 9, 0), 2, 0, 7), (0, 1), "a recovery in between");
+        assert_eq!(look(seen(Open, 2, 10, 0), 1, 0, 8), (0, 0), "the threshold was at its least");
     }
 
     #[test]
