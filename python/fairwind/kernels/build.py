@@ -93,8 +93,7 @@ def build(
 
     def tell(step: str, compiled: int = 0) -> None:
         if on_progress is not None:
-            elapsed = time.monotonic() - began
-            on_progress(BuildState(step, compiled, TYPICAL_FILES, elapsed))
+            on_progress(BuildState(step, compiled, TYPICAL_FILES, time.monotonic() - began))
 
     files = fragments(frequency)
     mark = digest(files, edits.TEXT, source.origin, str(frequency))
