@@ -148,7 +148,7 @@ test-python-alone: build ## run the tests that need an idle machine: real time, 
 
 test-kernels: KERNELS :=
 test-kernels: build ## run the testbed's tests on built kernels, in virtual time: make test-kernels KERNELS="linux-5.10 linux-7.3"
-	$(BIN)/python tools/kernel_tests.py $(KERNELS)
+	$(BIN)/python tools/kernel_tests.py --features "$(addprefix fairwind-testbed/,$(EBPF))" $(KERNELS)
 
 lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
 
