@@ -88,7 +88,7 @@ def test_overloaded_bucket_drops_and_delays_as_its_limit_says() -> None:
 @pytest.mark.kernel
 @pytest.mark.alone
 def test_events_are_as_many_as_the_kernel_counts() -> None:
-    # Counters are read a moment before and after the events; a stall of the machine can make it long.
+    # Counters are read a moment before and after the events, longer where the machine stalls.
     for _ in range(3):
         found = measured(BUCKET, 2 * RATE)
         kernel, seen = found["discipline"], found["events"]
