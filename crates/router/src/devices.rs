@@ -8,6 +8,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 /// Packets of one host that are taken before others have their turn.
 const MOST_AT_ONCE: u64 = 32;
+/// Waits at the end at most; each brings some refusals.
+const MOST_LAST_WAITS: usize = 64;
 
 /// A host's TUN device.
 pub struct Port {
@@ -18,9 +20,6 @@ pub struct Port {
     /// The device.
     pub device: OwnedFd,
 }
-
-/// Waits at the end at most; each brings some refusals.
-const MOST_LAST_WAITS: usize = 64;
 
 /// The hosts' devices, by place.
 pub(super) struct Devices {

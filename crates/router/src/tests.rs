@@ -4,7 +4,7 @@ use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts};
 use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
 use fairwind_linux as linux;
 use fairwind_measure::{Lateness, Tables};
-use fairwind_recorder::{REPORT_INTERVAL, Recorder, RecorderParts};
+use fairwind_recorder::{ObservationWriter, REPORT_INTERVAL, Recorder, RecorderParts};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_units::Span;
 use fairwind_wire::bytes::{IpHeader, Payload, emit};
@@ -44,6 +44,19 @@ fn experiment(path: &str) -> Experiment {
     document.experiment(&document.grid().unwrap()[0]).unwrap()
 }
 
+/// A recorder of what a router of this assembly reports, and the end that the router reports to.
+fn recorder_of(assembly: &Assembly<RoutedPacket>) -> (Recorder, ObservationWriter) {
+    let parts = RecorderParts {
+        settings: assembly.settings.clone(),
+        captures: CaptureWriters::default(),
+        snap: Vec::new(),
+        interval: REPORT_INTERVAL,
+        live: Arc::default(),
+    };
+    let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
+    (recorder, observations)
+}
+
 impl Bench {
     fn new() -> Self {
         Self::of(PATH)
@@ -71,14 +84,7 @@ impl Bench {
             });
             devices[node.index()] = Some(host);
         }
-        let parts = RecorderParts {
-            settings: assembly.settings.clone(),
-            captures: CaptureWriters::default(),
-            snap: Vec::new(),
-            interval: REPORT_INTERVAL,
-            live: Arc::default(),
-        };
-        let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
+        let (recorder, observations) = recorder_of(&assembly);
         let control = RouterControl::new();
         let router = Router::new(
             RouterParts {
@@ -317,14 +323,7 @@ fn missing_device_error_names_host() {
         // A pipe's end for writing can be watched, and fails when it is read.
         let (reading, writing) = std::io::pipe().unwrap();
         drop(reading);
-        let parts = RecorderParts {
-            settings: assembly.settings.clone(),
-            captures: CaptureWriters::default(),
-            snap: Vec::new(),
-            interval: REPORT_INTERVAL,
-            live: Arc::default(),
-        };
-        let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
+        let (recorder, observations) = recorder_of(&assembly);
         let parts = RouterParts {
             network: assembly.network,
             queues: assembly.queues,
