@@ -1,58 +1,75 @@
-"""Screen controls on a kernel in virtual time, and compare the verdicts with the simulator's.
+"""Screen controls on kernels scenario by scenario, and compare the verdicts with the simulator's.
 
     python tools/kernel_screenings.py linux-7.3 --runs /tmp/runs
+    python tools/kernel_screenings.py kernel --runs /tmp/runs --jobs 4 --at-once 2
 
 A kernel takes hours for the suite `quick`: each scenario is kept as soon as it is done, in
-`docs/screenings/KERNEL/CONTROL.json`, and what is there is not run again without `--again`. The
+`docs/screenings/ENGINE/CONTROL.json`, and what is there is not run again without `--again`. The
 tables of `docs/screenings.md` are written from these files and from those of the simulator
 (`tools/screenings.py --baselines docs/screenings/quick`).
+
+With `--at-once` several scenarios are screened side by side: first those of the standard control,
+whose runs the others share. Runs in which the router was late are removed, and repeated.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 
+from kernel_screening_tables import BEGIN, SUITE, controls_of_suite, file_of, tables
 from screenings import PAGE, write_between, write_record
 
+from fairwind.results import late_runs, open_results
 from fairwind.screen.control import control_named
-from fairwind.screen.execute import FAULTS, ScreenSettings, screen
+from fairwind.screen.execute import FAULTS, ScenarioDone, ScreenSettings, screen
 from fairwind.screen.record import ScreenRecord, read_record
-from fairwind.screen.suite import Suite, Template, suite_named
-from fairwind.screen.verdicts import Finding, Verdict, worst
-from fairwind.screen.words import estimate_in_words, limit_in_words, name_in_words
+from fairwind.screen.suite import Suite, suite_named
+from fairwind.screen.verdicts import Finding, worst
 
-BEGIN = "<!-- Made by `python tools/kernel_screenings.py`; a change made here is lost. -->"
-SUITE = "quick"
-CONTROLS = ("reno", "cubic", "bbr", "htcp", "westwood")
-"""The controls that are compared."""
+ATTEMPTS = 3
+"""A scenario of which runs were late so often is given up."""
 
-Pair = tuple[Finding, Finding]
-"""What the simulator and a kernel found in the same check."""
+
+@dataclass(frozen=True)
+class Task:
+    """A control in a scenario, on a kernel."""
+
+    control: str
+    scenario: str
+    settings: ScreenSettings
 
 
 def main() -> None:
     """Screen what is missing, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kernel", help="such as linux-7.3")
+    parser.add_argument("engine", help="such as linux-7.3; kernel is the running one")
     parser.add_argument("--runs", type=Path, default=Path("screens/runs"))
-    parser.add_argument("--jobs", type=int)
-    parser.add_argument("--controls", type=parse_names, default=CONTROLS)
+    parser.add_argument("--jobs", type=int, help="runs of a scenario at once")
+    parser.add_argument("--at-once", type=int, default=1, help="scenarios at once")
+    parser.add_argument("--controls", type=parse_names, help="in their order; all if not given")
     parser.add_argument("--scenarios", type=parse_names, help="in their order; all if not given")
     parser.add_argument("--without", type=parse_names, default=(), help="scenarios to leave out")
     parser.add_argument("--again", action="store_true", help="also what was screened before")
     arguments = parser.parse_args()
     suite = suite_named(SUITE)
-    templates = {template.name: template for template in suite.templates}
-    settings = ScreenSettings(arguments.runs, engines=(arguments.kernel,), jobs=arguments.jobs)
-    write_between(PAGE, BEGIN, tables_of(suite, arguments.kernel))
-    for name in arguments.scenarios or templates:
-        for control in arguments.controls if name not in arguments.without else ():
-            screen_scenario(suite, templates[name], control, settings, is_again=arguments.again)
-            write_between(PAGE, BEGIN, tables_of(suite, arguments.kernel))
+    controls = arguments.controls or controls_of_suite()
+    scenarios = arguments.scenarios or [template.name for template in suite.templates]
+    scenarios = [name for name in scenarios if name not in arguments.without]
+    settings = ScreenSettings(arguments.runs, engines=(arguments.engine,), jobs=arguments.jobs)
+    write_between(PAGE, BEGIN, tables(suite))
+    for group in standards_first(controls, suite):
+        tasks = [Task(control, name, settings) for control in group for name in scenarios]
+        wanted = [task for task in tasks if arguments.again or not is_screened(task)]
+        for task, record in screened(wanted, arguments.at_once):
+            keep(suite, file_of(arguments.engine, task.control), record)
+            write_between(PAGE, BEGIN, tables(suite))
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -60,18 +77,56 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
-def screen_scenario(
-    suite: Suite, template: Template, control: str, settings: ScreenSettings, *, is_again: bool
-) -> None:
-    """Screen a control in one scenario, and add its findings to the control's file."""
-    (kernel,) = settings.engines
-    file = file_of(kernel, control)
-    before = read_record(file) if file.exists() else None
-    if before and not is_again and template.name in {one.scenario for one in before.findings}:
-        return
-    one = screen(control_named(control), replace(suite, templates=(template,)), settings)
-    sys.stderr.write(f"{control}, {template.name}: {one.verdict}\n")
-    record = merge_scenario(suite, before, one) if before else one
+def standards_first(controls: tuple[str, ...], suite: Suite) -> list[list[str]]:
+    """Divide controls into those that the suite holds others against, and the others."""
+    standards = [name for name in controls if name in suite.against]
+    return [standards, [name for name in controls if name not in suite.against]]
+
+
+def is_screened(task: Task) -> bool:
+    """Return whether the control's file has the scenario."""
+    (engine,) = task.settings.engines
+    file = file_of(engine, task.control)
+    known = read_record(file).findings if file.exists() else ()
+    return task.scenario in {one.scenario for one in known}
+
+
+def screened(tasks: list[Task], at_once: int) -> Iterator[tuple[Task, ScreenRecord]]:
+    """Screen tasks side by side, and give each one's record as soon as it is there."""
+    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(screen_in_time, task): task for task in tasks}
+        for future in as_completed(running):
+            task, (record, late) = running[future], future.result()
+            lateness = f", late {late} times" if late else ""
+            sys.stderr.write(f"{task.control}, {task.scenario}: {record.verdict}{lateness}\n")
+            if late < ATTEMPTS:
+                yield task, record
+
+
+def screen_in_time(task: Task) -> tuple[ScreenRecord, int]:
+    """Screen a control in a scenario, again where the router was late; give how often it was."""
+    suite = suite_named(SUITE)
+    template = next(one for one in suite.templates if one.name == task.scenario)
+    alone = replace(suite, templates=(template,))
+    done: list[ScenarioDone] = []
+    for late in range(ATTEMPTS):
+        record = screen(control_named(task.control), alone, task.settings, done.append)
+        if not done[-1].late_runs:
+            return record, late
+        remove_late(task.settings.runs, template.name)
+    return record, ATTEMPTS
+
+
+def remove_late(runs: Path, scenario: str) -> None:
+    """Remove the runs of a scenario in which the router was late."""
+    for folder in runs.glob(f"{scenario}-*"):
+        if (folder / "lateness.parquet").exists() and late_runs(open_results(folder)).height:
+            shutil.rmtree(folder)
+
+
+def keep(suite: Suite, file: Path, one: ScreenRecord) -> None:
+    """Add the findings of a scenario to a control's file."""
+    record = merge_scenario(suite, read_record(file), one) if file.exists() else one
     write_record(file, record)
 
 
@@ -116,83 +171,6 @@ def sum_faults(faults: list[Finding]) -> Finding:
         values=(number,),
         note="; ".join(one.note for one in faults if one.note),
     )
-
-
-def file_of(engine: str, control: str) -> Path:
-    """Give the file of a control's verdicts."""
-    return PAGE.with_suffix("") / engine / f"{control}.json"
-
-
-def tables_of(suite: Suite, kernel: str) -> str:
-    """Write the verdicts by area, and the checks in which they differ."""
-    pairs = {
-        control: pair_findings(
-            read_record(file_of(SUITE, control)), read_record(file_of(kernel, control))
-        )
-        for control in CONTROLS
-        if file_of(kernel, control).exists()
-    }
-    title = f"Linux {kernel.removeprefix('linux-')}"
-    compared = [pair for each in pairs.values() for pair in each]
-    equal = sum(simulated.verdict is there.verdict for simulated, there in compared)
-    return "\n".join(
-        [
-            f"Verdicts in the simulator and on {title}, one word where they are the same; "
-            "`-` has not been screened.",
-            "",
-            f"| area | {' | '.join(pairs)} |",
-            f"|---|{'---|' * len(pairs)}",
-            *areas_in_words(suite, pairs),
-            "",
-            f"{equal} of {len(compared)} checks have the same verdict. The others:",
-            "",
-            f"| control | check | simulator | {title} | threshold |",
-            "|---|---|---|---|---|",
-            *differences_in_words(pairs),
-            "",
-        ]
-    )
-
-
-def pair_findings(simulated: ScreenRecord, on_kernel: ScreenRecord) -> list[Pair]:
-    """Give the findings of each check that both engines have."""
-    known = {one.key[1:]: one for one in simulated.findings}
-    return [(known[one.key[1:]], one) for one in on_kernel.findings if one.key[1:] in known]
-
-
-def areas_in_words(suite: Suite, pairs: Mapping[str, list[Pair]]) -> Iterator[str]:
-    """Write the verdicts of each area, over the checks that both engines have."""
-    for area, title in suite.areas.items():
-        wanted = {template.name for template in suite.templates if template.area == area}
-        cells = [
-            area_in_words([pair for pair in each if pair[0].area == area], wanted)
-            for each in pairs.values()
-        ]
-        yield f"| {title} | {' | '.join(cells)} |"
-
-
-def area_in_words(found: list[Pair], wanted: set[str]) -> str:
-    """Write both verdicts on an area, and which of its scenarios are missing."""
-    verdicts = [worst([pair[engine].verdict for pair in found]) for engine in (0, 1)]
-    missing = wanted - {simulated.scenario for simulated, _ in found}
-    words = " / ".join(dict.fromkeys(map(str, verdicts))) if found else "-"
-    return f"{words} (without {', '.join(sorted(missing))})" if found and missing else words
-
-
-def differences_in_words(pairs: Mapping[str, list[Pair]]) -> Iterator[str]:
-    """Write the checks that have another verdict on the kernel."""
-    for control, each in pairs.items():
-        for simulated, there in each:
-            if simulated.verdict is not there.verdict:
-                cells = name_in_words(there), number_of(simulated), number_of(there)
-                yield f"| {control} | {' | '.join(cells)} | {limit_in_words(there)} |"
-
-
-def number_of(finding: Finding) -> str:
-    """Write verdict, estimate and interval, or why there are none."""
-    if finding.verdict is Verdict.SKIPPED:
-        return f"{finding.verdict}: {finding.note}"
-    return f"{finding.verdict}: {estimate_in_words(finding)}"
 
 
 if __name__ == "__main__":

@@ -169,7 +169,9 @@ def _log_scenario(done: ScenarioDone) -> None:
 
     verdict = worst([one.verdict for one in done.findings])
     where = "" if done.engine == "sim" else f" on {done.engine}"
-    log(f"{done.number}/{done.total} {done.template.name}{where}: {verdict} ({done.seconds:.1f} s)")
+    late = f", {done.late_runs} runs late" if done.late_runs else ""
+    took = f"{done.seconds:.1f} s{late}"
+    log(f"{done.number}/{done.total} {done.template.name}{where}: {verdict} ({took})")
 
 
 def _write(

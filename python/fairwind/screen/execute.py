@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +16,7 @@ from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
 from fairwind.execution.address import LOCAL
 from fairwind.execution.deploy import kept_clusters
 from fairwind.execution.execute import RunSettings, RunState, folder_of, run_plan
-from fairwind.results import Results
+from fairwind.results import Results, late_runs
 from fairwind.scenario import Scenario
 from fairwind.screen.control import ScreenedControl
 from fairwind.screen.measures import measured
@@ -78,6 +78,8 @@ class ScenarioDone:
         Which it is, from 1, of how many.
     seconds : float
         How long it took.
+    late_runs : int
+        Its runs in real time in which the router was late.
     """
 
     number: int
@@ -86,6 +88,7 @@ class ScenarioDone:
     engine: str
     seconds: float
     findings: tuple[Finding, ...]
+    late_runs: int = 0
 
 
 def run_folder(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
@@ -105,6 +108,7 @@ class _Screening:
     against: tuple[str, ...]
     on_progress: Callable[[RunState], None] | None = None
     done: dict[str, Results] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     series: list[Series] = field(default_factory=list)
 
@@ -117,7 +121,9 @@ class _Screening:
         out = run_folder(scenario, self.engine, self.settings)
         if out.name not in self.done:
             place = RunSettings(self.settings.jobs, out, workers=self.settings.workers)
-            self.done[out.name] = run_plan(scenario.plan, self.engine, place, self.on_progress)
+            results = run_plan(scenario.plan, self.engine, place, self.on_progress)
+            self.done[out.name] = results
+            self.late[out.name] = late_runs(results).height
         return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
@@ -176,13 +182,16 @@ def screen(
         state = _Screening(control, suite, settings, engine, name, against, on_progress)
         for template in templates:
             begin = time.monotonic()
+            state.late.clear()
             found = tuple(_findings(state, template))
+            late = sum(state.late.values())
+            found = _with_late_runs(found, late)
             took = time.monotonic() - begin
             seconds[template.area] = seconds.get(template.area, 0.0) + took
             findings += found
             number += 1
             if on_scenario is not None:
-                on_scenario(ScenarioDone(number, total, template, name, took, found))
+                on_scenario(ScenarioDone(number, total, template, name, took, found, late))
         findings.append(_faults(state))
         series += state.series
     return ScreenRecord(
@@ -216,6 +225,14 @@ def _findings(state: _Screening, template: Template) -> Iterator[Finding]:
             yield from _unmeasured(state, template, standard, Verdict.SKIPPED, error.message)
             continue
         yield from _judged(state, template, standard, beside)
+
+
+def _with_late_runs(findings: tuple[Finding, ...], late: int) -> tuple[Finding, ...]:
+    """Say with each finding that the router was late in some of its scenario's runs."""
+    if not late:
+        return findings
+    note = f"the router was late in {late} runs: repeat them on an idle machine, with --jobs 1"
+    return tuple(replace(one, note="; ".join(filter(None, (one.note, note)))) for one in findings)
 
 
 def _judged(
