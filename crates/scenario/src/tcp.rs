@@ -277,7 +277,8 @@ optional_settings! {
         collapse_retransmissions: bool,
         /// Receive buffer: the largest advertised window.
         receive_buffer: ByteCount,
-        /// Send buffer: how much the application may have written that is not acknowledged yet.
+        /// Send buffer: how much the application may have written that is not acknowledged yet. Linux profiles count memory:
+    /// what so much data takes in bundles of two full segments.
         send_buffer: ByteCount,
         /// Maximum segment size to announce; default: the path's MTU less 40 bytes.
         mss: ByteCount,

@@ -25,8 +25,6 @@ pub(crate) struct Writer {
     written_bytes: u64,
     /// Written bytes that wait for room in the send buffer.
     blocked_bytes: u64,
-    /// Whether the application waits until the endpoint is writable.
-    is_asleep: bool,
     has_closed: bool,
 }
 
@@ -35,28 +33,27 @@ impl Writer {
     /// or not the send buffer has room for them.
     #[inline]
     pub(crate) fn poll_write(&mut self, now: Instant, endpoint: &mut Connection) -> Option<u64> {
-        if self.blocked_bytes > 0 && !self.push(endpoint) && self.application.is_filling() {
+        // A kernel wakes who waits for room once the endpoint is writable, not whenever there is room (Linux
+        // `sk_stream_write_space`).
+        if endpoint.is_writable() {
+            self.push(endpoint);
+        } else if self.application.is_filling() {
             return None;
         }
         let unsent = endpoint.unsent_bytes() + self.blocked_bytes;
         let bytes = self.application.poll_write(now, unsent)?;
         self.written_bytes += bytes;
         self.blocked_bytes += bytes;
-        self.blocked_bytes -= endpoint.write(self.blocked_bytes);
-        self.is_asleep = self.blocked_bytes > 0;
+        self.push(endpoint);
         Some(self.written_bytes)
     }
 
-    /// Writes what waits for room, unless the application is asleep: a kernel wakes it when the endpoint is writable,
-    /// not whenever there is room (Linux `sk_stream_write_space`).
-    #[cold]
-    fn push(&mut self, endpoint: &mut Connection) -> bool {
-        if self.is_asleep && !endpoint.is_writable() {
-            return false;
+    /// Hands the endpoint what waits for room.
+    #[inline]
+    fn push(&mut self, endpoint: &mut Connection) {
+        if self.blocked_bytes > 0 {
+            self.blocked_bytes -= endpoint.write(self.blocked_bytes);
         }
-        self.blocked_bytes -= endpoint.write(self.blocked_bytes);
-        self.is_asleep = self.blocked_bytes > 0;
-        true
     }
 
     /// Closes the endpoint if the application has nothing more to write, and the endpoint took all.
@@ -126,7 +123,6 @@ impl End {
             stop,
             written_bytes: 0,
             blocked_bytes: 0,
-            is_asleep: false,
             has_closed: false,
         };
         let listener = Listener {

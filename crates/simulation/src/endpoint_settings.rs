@@ -264,12 +264,12 @@ fn set_sizes(
             1 << 30,
         ))
     };
-    if let Some(bytes) = settings.send_buffer {
-        config.send_buffer = buffer("send_buffer", bytes.get())?;
-    }
     if let Some(bytes) = settings.mss {
         config.mss = u16::try_from(bytes.get())
             .map_err(|_| too_large("mss", bytes.get(), u64::from(u16::MAX)))?;
+    }
+    if let Some(bytes) = settings.send_buffer {
+        config.set_send_buffer(buffer("send_buffer", bytes.get())?);
     }
     if let Some(bytes) = settings.receive_buffer {
         config.set_receive_window(buffer("receive_buffer", bytes.get())?);

@@ -242,7 +242,8 @@ pub struct Config {
     pub receive_buffer: u32,
     /// The receiving half.
     pub receiving: Receiving,
-    /// Send buffer in bytes: unacknowledged plus unsent.
+    /// Send buffer in bytes: unacknowledged plus unsent, counted by [`Sending::buffer_rule`];
+    /// [`Config::set_send_buffer`] converts for either.
     pub send_buffer: u32,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,

@@ -1,5 +1,6 @@
 //! Settings of the sending half: segmentation, send buffer, pacing, window growth, loss recovery.
 
+use super::Config;
 use super::recovery_constants::{Factor, RecoveryConstants};
 use crate::sender::congestion::plugged::MIN_TSO_SEGS;
 use fairwind_units::Span;
@@ -101,6 +102,8 @@ const LARGEST_BUNDLE_BYTES: u32 = 65_279;
 
 /// Memory of a buffer without payload (`truesize` on 64-bit machines).
 const BUFFER_OVERHEAD_BYTES: u32 = 832;
+/// The least that Linux' `tcp_wmem` may be (`SOCK_MIN_SNDBUF` rounded down to pages).
+const MIN_SEND_MEMORY_BYTES: u64 = 4_096;
 /// The third of Linux' `tcp_wmem`.
 const MAX_SEND_BUFFER_BYTES: u32 = 4 << 20;
 
@@ -108,6 +111,23 @@ impl SendBufferRule {
     /// As a Linux host begins.
     pub const LINUX: Self =
         Self::Memory { overhead_bytes: BUFFER_OVERHEAD_BYTES, max: Some(MAX_SEND_BUFFER_BYTES) };
+}
+
+impl Config {
+    /// Sets the send buffer to `bytes` of data, and lets it grow no more. In Linux, which counts
+    /// memory, this is the memory of so much data in bundles of two full segments.
+    pub fn set_send_buffer(&mut self, bytes: u32) {
+        if self.sending.gathering == Gathering::Stream {
+            self.send_buffer = bytes;
+            return;
+        }
+        let bundle = 2 * u64::from(self.mss.max(1));
+        let overhead = (u64::from(bytes) * u64::from(BUFFER_OVERHEAD_BYTES)).div_ceil(bundle);
+        let memory = (u64::from(bytes) + overhead).max(MIN_SEND_MEMORY_BYTES);
+        self.send_buffer = u32::try_from(memory).unwrap_or(u32::MAX);
+        self.sending.buffer_rule =
+            SendBufferRule::Memory { overhead_bytes: BUFFER_OVERHEAD_BYTES, max: None };
+    }
 }
 
 impl Sending {
