@@ -34,10 +34,11 @@ impl Writer {
     #[inline]
     pub(crate) fn poll_write(&mut self, now: Instant, endpoint: &mut Connection) -> Option<u64> {
         // A kernel wakes who waits for room once the endpoint is writable, not whenever there is room (Linux
-        // `sk_stream_write_space`).
+        // `sk_stream_write_space`). What waited is sent before the next write, which would else fill up its buffer.
         if endpoint.is_writable() {
             self.push(endpoint);
-        } else if self.application.is_filling() {
+        }
+        if self.application.is_filling() && !endpoint.is_writable() {
             return None;
         }
         let unsent = endpoint.unsent_bytes() + self.blocked_bytes;
