@@ -278,7 +278,7 @@ optional_settings! {
         /// Receive buffer: the largest advertised window.
         receive_buffer: ByteCount,
         /// Send buffer: how much the application may have written that is not acknowledged yet. Linux profiles count memory:
-    /// what so much data takes in bundles of two full segments.
+        /// what so much data takes in bundles of two full segments.
         send_buffer: ByteCount,
         /// Maximum segment size to announce; default: the path's MTU less 40 bytes.
         mss: ByteCount,

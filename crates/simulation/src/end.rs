@@ -35,7 +35,7 @@ impl Writer {
     pub(crate) fn poll_write(&mut self, now: Instant, endpoint: &mut Connection) -> Option<u64> {
         // A kernel wakes who waits for room once the endpoint is writable, not whenever there is room (Linux
         // `sk_stream_write_space`). What waited is sent before the next write, which would else fill up its buffer.
-        if endpoint.is_writable() {
+        if self.blocked_bytes > 0 && endpoint.is_writable() {
             self.push(endpoint);
         }
         if self.application.is_filling() && !endpoint.is_writable() {
@@ -52,9 +52,7 @@ impl Writer {
     /// Hands the endpoint what waits for room.
     #[inline]
     fn push(&mut self, endpoint: &mut Connection) {
-        if self.blocked_bytes > 0 {
-            self.blocked_bytes -= endpoint.write(self.blocked_bytes);
-        }
+        self.blocked_bytes -= endpoint.write(self.blocked_bytes);
     }
 
     /// Closes the endpoint if the application has nothing more to write, and the endpoint took all.

@@ -61,7 +61,7 @@ pub use config::{
     LostRetransmissions, MtuDiscovery, MtuProbing, Nagle, Pacing, PathConfig, ProbeRule, Receiving,
     RecoveryConstants, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
     SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, ThinRecovery, ThinStreams,
-    TimerRule, TimestampRule, WindowReduction,
+    TimerRule, TimestampRule, WindowReduction, send_memory,
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};

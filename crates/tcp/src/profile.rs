@@ -350,6 +350,8 @@ fn freebsd_14() -> Config {
 
 /// Buffers that never limit a path of 250 Mbit/s and 324 ms, because they are not studied by default.
 pub(super) const AMPLE_BUFFER_BYTES: u32 = 64 << 20;
+/// Applications write until two thirds are in use, which is as much as a receiver takes.
+const AMPLE_SEND_BUFFER_BYTES: u32 = AMPLE_BUFFER_BYTES / 2 * 3;
 
 fn rfc() -> Config {
     Config {
@@ -389,7 +391,7 @@ fn rfc() -> Config {
         time_wait: Span::from_secs(240),
         receive_buffer: AMPLE_BUFFER_BYTES,
         receiving: Receiving::rfc(),
-        send_buffer: AMPLE_BUFFER_BYTES,
+        send_buffer: AMPLE_SEND_BUFFER_BYTES,
         ecn: EcnConfig::when_asked(),
         fast_open: FastOpenConfig::off(),
     }

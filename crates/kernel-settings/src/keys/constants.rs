@@ -3,6 +3,7 @@
 use super::Key;
 use crate::endpoint::{Endpoint, Side};
 use crate::kernel::{AMPLE_MEMORY_BYTES, GREATEST_SEGMENT, GREATEST_TIMEOUT, SYN_COUNT, memory};
+use fairwind_tcp::send_memory;
 use fairwind_units::{ByteCount, Span};
 
 /// What `tcp_rto_max_ms` and `TCP_RTO_MAX_MS` take.
@@ -133,9 +134,6 @@ const GREATEST: u64 = 32_767;
 /// The smallest window that is worth asking for.
 const LEAST_WINDOW: u64 = 4_096;
 
-/// Bytes of memory that a buffer to send takes besides its payload.
-const BUFFER_COST: u64 = 832;
-
 pub(super) const BUFFER_KEYS: &[Key] = &[
     Key {
         name: "receive_buffer",
@@ -194,9 +192,8 @@ fn packet_memory(packet: u64) -> u64 {
 
 fn send_buffer(end: &mut Endpoint<'_>) {
     let Some(bytes) = end.settings.send_buffer.map(ByteCount::get) else { return };
-    let bundle = 2 * end.mtu.saturating_sub(HEADERS).max(1);
-    let room = bytes + (bytes * BUFFER_COST).div_ceil(bundle);
-    let room = room.clamp(4_096, i32::MAX.unsigned_abs().into());
+    let room = send_memory(bytes, end.mtu.saturating_sub(HEADERS));
+    let room = room.min(i32::MAX.unsigned_abs().into());
     if room <= AMPLE_MEMORY_BYTES {
         let text = "the kernel counts the memory of its buffers, which small segments fill sooner";
         end.remark(text.to_owned());

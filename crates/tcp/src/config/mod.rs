@@ -22,6 +22,7 @@ pub use sending::{
     Bundling, BundlingStreams, EarlyRetransmit, Gathering, Growth, HyStartSigns, LossDetection,
     LossRecovery, LostRetransmissions, Pacing, RedundantBundling, ReorderingDetection,
     SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, WindowReduction,
+    send_memory,
 };
 
 use crate::sender::congestion::plugged::PluggedAlgorithm;

@@ -113,17 +113,22 @@ impl SendBufferRule {
         Self::Memory { overhead_bytes: BUFFER_OVERHEAD_BYTES, max: Some(MAX_SEND_BUFFER_BYTES) };
 }
 
+/// Memory that `bytes` of data take in Linux' send buffer, in bundles of two full segments of
+/// `segment` bytes: at least what `tcp_wmem` must be.
+pub fn send_memory(bytes: u64, segment: u64) -> u64 {
+    let overhead = (bytes * u64::from(BUFFER_OVERHEAD_BYTES)).div_ceil(2 * segment.max(1));
+    (bytes + overhead).max(MIN_SEND_MEMORY_BYTES)
+}
+
 impl Config {
-    /// Sets the send buffer to `bytes` of data, and lets it grow no more. In Linux, which counts
-    /// memory, this is the memory of so much data in bundles of two full segments.
+    /// Sets the send buffer to `bytes` of data, and lets it grow no more; in Linux, which counts
+    /// memory, to their [`send_memory`].
     pub fn set_send_buffer(&mut self, bytes: u32) {
         if self.sending.gathering == Gathering::Stream {
             self.send_buffer = bytes;
             return;
         }
-        let bundle = 2 * u64::from(self.mss.max(1));
-        let overhead = (u64::from(bytes) * u64::from(BUFFER_OVERHEAD_BYTES)).div_ceil(bundle);
-        let memory = (u64::from(bytes) + overhead).max(MIN_SEND_MEMORY_BYTES);
+        let memory = send_memory(bytes.into(), self.mss.into());
         self.send_buffer = u32::try_from(memory).unwrap_or(u32::MAX);
         self.sending.buffer_rule =
             SendBufferRule::Memory { overhead_bytes: BUFFER_OVERHEAD_BYTES, max: None };
