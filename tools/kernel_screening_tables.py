@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from screenings import PAGE
+from screenings import PAGE, all_controls
 
-from fairwind.congestion.sources import ENDPOINTS_OWN, built_in
 from fairwind.screen.record import ScreenRecord, read_record
 from fairwind.screen.suite import Suite
 from fairwind.screen.verdicts import Finding, Verdict, worst
@@ -18,11 +17,6 @@ SUITE = "quick"
 
 Pair = tuple[Finding, Finding]
 """What the simulator and a kernel found in the same check."""
-
-
-def controls_of_suite() -> tuple[str, ...]:
-    """Give the names of all controls that come with Fairwind."""
-    return tuple(sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())]))
 
 
 def file_of(engine: str, control: str) -> Path:
@@ -42,7 +36,7 @@ def tables_of(suite: Suite, engine: str) -> str:
         control: pair_findings(
             read_record(file_of(SUITE, control)), read_record(file_of(engine, control))
         )
-        for control in controls_of_suite()
+        for control in all_controls()
         if file_of(engine, control).exists()
     }
     title = "the running kernel" if engine == "kernel" else f"Linux {engine.removeprefix('linux-')}"

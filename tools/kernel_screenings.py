@@ -17,16 +17,15 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from kernel_screening_tables import BEGIN, SUITE, controls_of_suite, file_of, tables
-from screenings import PAGE, write_between, write_record
+from kernel_screening_tables import BEGIN, SUITE, file_of, tables
+from screenings import PAGE, all_controls, write_between, write_record
 
-from fairwind.results import late_runs, open_results
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import FAULTS, ScenarioDone, ScreenSettings, screen
 from fairwind.screen.record import ScreenRecord, read_record
@@ -59,14 +58,19 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also what was screened before")
     arguments = parser.parse_args()
     suite = suite_named(SUITE)
-    controls = arguments.controls or controls_of_suite()
+    controls = arguments.controls or all_controls()
     scenarios = arguments.scenarios or [template.name for template in suite.templates]
     scenarios = [name for name in scenarios if name not in arguments.without]
     settings = ScreenSettings(arguments.runs, engines=(arguments.engine,), jobs=arguments.jobs)
     write_between(PAGE, BEGIN, tables(suite))
     for group in standards_first(controls, suite):
-        tasks = [Task(control, name, settings) for control in group for name in scenarios]
-        wanted = [task for task in tasks if arguments.again or not is_screened(task)]
+        wanted = [
+            Task(control, name, settings)
+            for control in group
+            for name in missing(
+                file_of(arguments.engine, control), scenarios, is_again=arguments.again
+            )
+        ]
         for task, record in screened(wanted, arguments.at_once):
             keep(suite, file_of(arguments.engine, task.control), record)
             write_between(PAGE, BEGIN, tables(suite))
@@ -77,18 +81,17 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
-def standards_first(controls: tuple[str, ...], suite: Suite) -> list[list[str]]:
+def standards_first(controls: Sequence[str], suite: Suite) -> list[list[str]]:
     """Divide controls into those that the suite holds others against, and the others."""
     standards = [name for name in controls if name in suite.against]
     return [standards, [name for name in controls if name not in suite.against]]
 
 
-def is_screened(task: Task) -> bool:
-    """Return whether the control's file has the scenario."""
-    (engine,) = task.settings.engines
-    file = file_of(engine, task.control)
-    known = read_record(file).findings if file.exists() else ()
-    return task.scenario in {one.scenario for one in known}
+def missing(file: Path, scenarios: Sequence[str], *, is_again: bool) -> list[str]:
+    """Give the scenarios that a control's file does not have, or all to screen them again."""
+    known = read_record(file).findings if file.exists() and not is_again else ()
+    screened_before = {one.scenario for one in known}
+    return [name for name in scenarios if name not in screened_before]
 
 
 def screened(tasks: list[Task], at_once: int) -> Iterator[tuple[Task, ScreenRecord]]:
@@ -111,17 +114,11 @@ def screen_in_time(task: Task) -> tuple[ScreenRecord, int]:
     done: list[ScenarioDone] = []
     for late in range(ATTEMPTS):
         record = screen(control_named(task.control), alone, task.settings, done.append)
-        if not done[-1].late_runs:
+        if not done[-1].late:
             return record, late
-        remove_late(task.settings.runs, template.name)
-    return record, ATTEMPTS
-
-
-def remove_late(runs: Path, scenario: str) -> None:
-    """Remove the runs of a scenario in which the router was late."""
-    for folder in runs.glob(f"{scenario}-*"):
-        if (folder / "lateness.parquet").exists() and late_runs(open_results(folder)).height:
+        for folder in done[-1].late:
             shutil.rmtree(folder)
+    return record, ATTEMPTS
 
 
 def keep(suite: Suite, file: Path, one: ScreenRecord) -> None:

@@ -37,7 +37,7 @@ def main() -> None:
     arguments = parser.parse_args()
     suite = suite_named(arguments.suite)
     settings = ScreenSettings(arguments.runs, jobs=arguments.jobs)
-    all_names = sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())])
+    all_names = all_controls()
     chosen = arguments.controls.split(",") if arguments.controls else all_names
     records = kept(arguments.baselines, [name for name in all_names if name not in chosen])
     for name in chosen:
@@ -48,6 +48,11 @@ def main() -> None:
             write_record(arguments.baselines / f"{name}.json", record)
         # After each one: what is there is not lost if the rest is interrupted.
         write_between(PAGE, BEGIN, tables_of(suite, [records[one] for one in sorted(records)]))
+
+
+def all_controls() -> list[str]:
+    """Give the names of all controls that come with Fairwind."""
+    return sorted([*ENDPOINTS_OWN, *(one.name for one in built_in())])
 
 
 def kept(folder: Path | None, names: list[str]) -> dict[str, ScreenRecord]:

@@ -16,7 +16,8 @@ from fairwind.screen.verdicts import Finding, Verdict
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from kernel_screening_tables import areas_in_words, differences_in_words, pair_findings
-from kernel_screenings import merge_scenario
+from kernel_screenings import merge_scenario, missing, standards_first
+from screenings import write_record
 
 SUITE = suite_named("quick")
 
@@ -53,6 +54,18 @@ def test_scenario_that_is_screened_again_replaces_what_was_found():
     assert [one.verdict for one in merged.findings] == [Verdict.PASS, Verdict.PASS]
     with pytest.raises(ValueError, match="other seeds"):
         merge_scenario(SUITE, before, replace(again, seeds=5))
+
+
+def test_what_was_screened_is_not_screened_again_unless_wanted(tmp_path: Path):
+    file = tmp_path / "mine.json"
+    assert missing(file, ["bulk", "idle"], is_again=False) == ["bulk", "idle"]
+    write_record(file, record(finding("bulk", Verdict.PASS)))
+    assert missing(file, ["bulk", "idle"], is_again=False) == ["idle"]
+    assert missing(file, ["bulk", "idle"], is_again=True) == ["bulk", "idle"]
+
+
+def test_standard_is_screened_before_the_others():
+    assert standards_first(["bic", "cubic", "reno"], SUITE) == [["cubic"], ["bic", "reno"]]
 
 
 def test_tables_have_both_verdicts_and_what_is_missing():

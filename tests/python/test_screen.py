@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import FAULTS as FAULTS_AREA
-from fairwind.screen.execute import ScreenSettings, screen
+from fairwind.screen.execute import ScenarioDone, ScreenSettings, screen
 from fairwind.screen.record import ScreenRecord, changes_of, new_failures, read_record
 from fairwind.screen.suite import Check, Scale, Unit, suite_named, suite_names
 from fairwind.screen.variants import with_controls, without_control
@@ -293,6 +294,20 @@ def test_screening_again_repeats_no_run(folder: Path, monkeypatch: pytest.Monkey
     first = screen(control_named("cubic"), suite, settings)
     monkeypatch.setattr("fairwind.execution.threads._run_one", _refuse)
     assert screen(control_named("cubic"), suite, settings).findings == first.findings
+
+
+def test_findings_of_late_runs_say_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = pl.DataFrame({"seed": [1, 2]})
+    monkeypatch.setattr("fairwind.screen.execute.late_runs", lambda _: late)
+    done: list[ScenarioDone] = []
+    settings = ScreenSettings(folder / "runs")
+    record = screen(
+        control_named("reno"), suite_named(str(folder / "suite")), settings, done.append
+    )
+    assert [*done[0].late.values()] == [2]
+    assert all(path.is_dir() for path in done[0].late)
+    assert "late in 2 runs" in record.of_area("utilisation")[0].note
+    assert record.verdict is Verdict.PASS
 
 
 def _refuse(*_: object) -> None:

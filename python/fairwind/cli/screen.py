@@ -169,7 +169,7 @@ def _log_scenario(done: ScenarioDone) -> None:
 
     verdict = worst([one.verdict for one in done.findings])
     where = "" if done.engine == "sim" else f" on {done.engine}"
-    late = f", {done.late_runs} runs late" if done.late_runs else ""
+    late = f", {sum(done.late.values())} runs late" if done.late else ""
     took = f"{done.seconds:.1f} s{late}"
     log(f"{done.number}/{done.total} {done.template.name}{where}: {verdict} ({took})")
 

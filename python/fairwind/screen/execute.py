@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -78,8 +78,8 @@ class ScenarioDone:
         Which it is, from 1, of how many.
     seconds : float
         How long it took.
-    late_runs : int
-        Its runs in real time in which the router was late.
+    late : dict
+        Folders of runs in real time in which the router was late, and in how many of their runs.
     """
 
     number: int
@@ -88,7 +88,7 @@ class ScenarioDone:
     engine: str
     seconds: float
     findings: tuple[Finding, ...]
-    late_runs: int = 0
+    late: Mapping[Path, int] = field(default_factory=dict)
 
 
 def run_folder(scenario: Scenario, engine: Engine, settings: ScreenSettings) -> Path:
@@ -108,7 +108,7 @@ class _Screening:
     against: tuple[str, ...]
     on_progress: Callable[[RunState], None] | None = None
     done: dict[str, Results] = field(default_factory=dict)
-    late: dict[str, int] = field(default_factory=dict)
+    late: dict[Path, int] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     series: list[Series] = field(default_factory=list)
 
@@ -123,7 +123,8 @@ class _Screening:
             place = RunSettings(self.settings.jobs, out, workers=self.settings.workers)
             results = run_plan(scenario.plan, self.engine, place, self.on_progress)
             self.done[out.name] = results
-            self.late[out.name] = late_runs(results).height
+            if late := late_runs(results).height:
+                self.late[out] = late
         return self.done[out.name]
 
     def with_control(self, template: Template, standard: str) -> Results:
@@ -182,16 +183,14 @@ def screen(
         state = _Screening(control, suite, settings, engine, name, against, on_progress)
         for template in templates:
             begin = time.monotonic()
-            state.late.clear()
-            found = tuple(_findings(state, template))
-            late = sum(state.late.values())
-            found = _with_late_runs(found, late)
+            state.late = {}
+            found = _with_late_runs(_findings(state, template), state.late)
             took = time.monotonic() - begin
             seconds[template.area] = seconds.get(template.area, 0.0) + took
             findings += found
             number += 1
             if on_scenario is not None:
-                on_scenario(ScenarioDone(number, total, template, name, took, found, late))
+                on_scenario(ScenarioDone(number, total, template, name, took, found, state.late))
         findings.append(_faults(state))
         series += state.series
     return ScreenRecord(
@@ -227,12 +226,14 @@ def _findings(state: _Screening, template: Template) -> Iterator[Finding]:
         yield from _judged(state, template, standard, beside)
 
 
-def _with_late_runs(findings: tuple[Finding, ...], late: int) -> tuple[Finding, ...]:
+def _with_late_runs(findings: Iterator[Finding], late: Mapping[Path, int]) -> tuple[Finding, ...]:
     """Say with each finding that the router was late in some of its scenario's runs."""
+    found = tuple(findings)
     if not late:
-        return findings
-    note = f"the router was late in {late} runs: repeat them on an idle machine, with --jobs 1"
-    return tuple(replace(one, note="; ".join(filter(None, (one.note, note)))) for one in findings)
+        return found
+    number = sum(late.values())
+    note = f"the router was late in {number} runs: repeat them on an idle machine, with --jobs 1"
+    return tuple(replace(one, note="; ".join(filter(None, (one.note, note)))) for one in found)
 
 
 def _judged(
