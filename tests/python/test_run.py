@@ -80,7 +80,14 @@ def test_a_finished_run_is_not_repeated(tmp_path):
 
 
 def test_an_interrupted_run_keeps_what_is_finished_and_goes_on_there(tmp_path):
-    interrupted = ScriptedEngine(blocked=frozenset({2, 3}))
+    # Or one worker could begin with the third before the other begins with the second.
+    both_begun = threading.Barrier(2, timeout=30)
+
+    def begin(number: int) -> None:
+        if number < 2:
+            both_begun.wait()
+
+    interrupted = ScriptedEngine(begin, blocked=frozenset({2, 3}))
 
     def interrupt(state: RunState) -> None:
         if state.finished == 2:
