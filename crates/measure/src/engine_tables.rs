@@ -307,7 +307,7 @@ table_columns! {
 
 table_columns! {
     pub(crate) LATENESS: with_lateness['a](LatenessRow<'a>, percentiles: &Percentiles);
-    "bound_s", "s", with(|row| seconds(row.whole.bound.as_nanos())), "The bound of the 99th percentile of the lateness: 0.2 ms, or a tenth of a full packet's time on the bottleneck if that is longer. Only runs in real time have this table.";
+    "bound_s", "s", with(|row| seconds(row.whole.bound.as_nanos())), "The bound of the 99th percentile of the lateness: 0.2 ms, or a tenth of a full packet's time on the bottleneck or of the mean time between bunches (`slot`) if that is longer. Only runs in real time have this table.";
     "exceeds_bound", "yes/no", with(|row| row.whole.exceeds_bound()), "Whether the 99th percentile of the lateness is above the bound. If so, do not trust the run.";
     "deliveries", "packets", with(|row| row.deliveries.count), "Packets handed over to hosts, warm-up included.";
     "deliveries_beyond_bound", "packets", with(|row| row.whole.beyond_bound), "Packets handed over later than the bound after they were due.";

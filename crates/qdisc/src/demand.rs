@@ -84,6 +84,11 @@ pub enum RequestPolicy {
     Vbdc,
     /// What waits, in the place of earlier requests (AVBDC).
     Avbdc,
+    /// By rate and by volume at once: as RBDC, and as VBDC what then still waits and was not asked for.
+    RbdcVbdc {
+        /// How many times the measured rate is asked for.
+        multiplier: Ratio,
+    },
     /// The rate predicted for the time when the plan is in force, from the data sent one round trip before and
     /// from how packets followed it (RBDC).
     Forecast {

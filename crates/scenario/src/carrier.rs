@@ -86,6 +86,14 @@ pub enum RequestsInput {
     Vbdc,
     /// The waiting bytes; a request replaces earlier ones (AVBDC).
     Avbdc,
+    /// Requests by rate and by volume at once, as terminals of DVB-RCS2 can: the rate as in `rbdc`, and as in `vbdc` the
+    /// waiting bytes that no earlier request covers, or that a requested rate did not carry in time.
+    RbdcVbdc {
+        /// Factor of the measured rate that it requests; default: 1.
+        #[serde(default = "once")]
+        #[schemars(range(min = 0, max = 1000))]
+        multiplier: f64,
+    },
     /// The predicted rate at the time when the slots arrive, from what left one round trip before and from how
     /// packets followed it.
     Forecast {
@@ -233,6 +241,9 @@ impl RequestsInput {
             }
             Self::Vbdc => RequestPolicy::Vbdc,
             Self::Avbdc => RequestPolicy::Avbdc,
+            Self::RbdcVbdc { multiplier } => {
+                RequestPolicy::RbdcVbdc { multiplier: multiple(multiplier) }
+            }
             Self::Forecast { round_trip } => {
                 RequestPolicy::Forecast { round_trip: round_trip.unwrap_or(path) }
             }

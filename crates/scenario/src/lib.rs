@@ -86,7 +86,7 @@ pub use schema::json_schema;
 pub use sweep::Point;
 pub use tcp::{
     BundlingStreams, Collection, ConstantsFor, Ecn, LossDetection, Profile, SharedOpenings,
-    Sharing, SharingPolicy, TcpSettings, ThinDefinition, Trust, WindowReduction,
+    Sharing, SharingPolicy, TcpSettings, ThinDefinition, Timers, Trust, WindowReduction,
 };
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{

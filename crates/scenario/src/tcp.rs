@@ -62,6 +62,18 @@ pub enum WindowReduction {
     ProportionalSafe,
 }
 
+/// When the timers of a host expire, such as those of retransmissions and delayed acknowledgements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timers {
+    /// When they are due.
+    Exact,
+    /// At ticks of 4 ms. From 1.024 s on they may last longer by a 256th, to expire with others (Linux 2.6.35 to 4.7).
+    Slack,
+    /// At ticks of 4 ms, those from 252 ms on at every eighth, from 2.016 s on at every 64th, and so on (Linux 4.8).
+    Wheel,
+}
+
 /// Use of explicit congestion notification by an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -262,6 +274,8 @@ optional_settings! {
         minimum_rto: Span,
         /// Upper bound of the retransmission time-out (RFC 6298 section 2.5: at least 60 s).
         maximum_rto: Span,
+        /// When timers expire; default: `wheel` in profiles of Linux from 6.18 on, else `exact`.
+        timers: Timers,
         /// Duplicate ACKs that start a fast retransmit (RFC 5681 section 3.2: 3).
         #[schemars(range(min = 1))]
         duplicate_threshold: u32,

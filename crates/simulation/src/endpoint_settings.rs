@@ -2,13 +2,14 @@
 
 use crate::{SimulationError, window_caches};
 use fairwind_scenario::{
-    self as scenario, Congestion, ConstantsFor, Ecn, Profile, TcpSettings, ThinDefinition, Workload,
+    self as scenario, Congestion, ConstantsFor, Ecn, Profile, TcpSettings, ThinDefinition, Timers,
+    Workload,
 };
 use fairwind_tcp::{
     AckDelay, BundlingStreams, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig,
     EcnFeedback, Factor, IdleRestart, LossDetection, LossRecovery, LostRetransmissions, Nagle,
     PluggedAlgorithm, RecoveryConstants, RedundantBundling, ReorderingDetection, SmartFraming,
-    TailLossProbe, ThinStreams, WindowReduction,
+    TailLossProbe, ThinStreams, TimerRule, WindowReduction,
 };
 use fairwind_units::Ratio;
 
@@ -22,7 +23,7 @@ pub(crate) fn config(
 ) -> Result<Config, SimulationError> {
     let profile = profile(settings.profile());
     let mut config = profile.config();
-    config.timers = profile.timers();
+    config.timers = settings.timers.map_or_else(|| profile.timers(), timer_rule);
     set_mechanisms(&mut config, settings);
     set_constants(&mut config, settings);
     set_thin_recovery(&mut config, settings);
@@ -64,6 +65,14 @@ fn profile(named: Profile) -> fairwind_tcp::Profile {
         Profile::Linux7_3 => fairwind_tcp::Profile::Linux7_3,
         Profile::FreeBsd5_4 => fairwind_tcp::Profile::FreeBsd5_4,
         Profile::FreeBsd14 => fairwind_tcp::Profile::FreeBsd14,
+    }
+}
+
+fn timer_rule(named: Timers) -> TimerRule {
+    match named {
+        Timers::Exact => TimerRule::Exact,
+        Timers::Slack => fairwind_tcp::SLACK_TIMERS,
+        Timers::Wheel => fairwind_tcp::WHEEL_TIMERS,
     }
 }
 

@@ -65,7 +65,7 @@ pub use config::{
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
-pub use profile::{Profile, UnknownProfile};
+pub use profile::{Profile, SLACK_TIMERS, UnknownProfile, WHEEL_TIMERS};
 pub use receiver::{RefusedSegments, UrgentRead};
 pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use sender::congestion::plugged::{

@@ -204,7 +204,7 @@ impl Profile {
     /// conversations with other ticks.
     pub fn timers(self) -> TimerRule {
         match self {
-            Self::Linux6_18 | Self::Linux7_3 => WHEEL,
+            Self::Linux6_18 | Self::Linux7_3 => WHEEL_TIMERS,
             _ => TimerRule::Exact,
         }
     }
@@ -297,8 +297,11 @@ const MAX_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
 /// Tick of timers (`CONFIG_HZ` = 250, the choice of most distributions).
 const TICK: Span = Span::from_millis(4);
 
+/// Timers of Linux 2.6.35 to 4.7.
+pub const SLACK_TIMERS: TimerRule = TimerRule::Slack { tick: TICK };
+
 /// Timers since Linux 4.8.
-pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
+pub const WHEEL_TIMERS: TimerRule = TimerRule::Wheel { tick: TICK };
 
 /// Linux since 6.18 with the buffer limits of a default system.
 fn with_system_buffers(mut config: Config) -> Config {

@@ -1,6 +1,7 @@
-//! Timers, exact or with the ticks of a timer wheel; the timestamp clock (RFC 7323 §5.4).
+//! Timers, exact or with ticks as Linux has them; the timestamp clock (RFC 7323 §5.4).
 //!
-//! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer` (`kernel/time/timer.c`).
+//! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer`, Linux 3.16 `apply_slack`
+//! (`kernel/time/timer.c`, `kernel/timer.c`).
 
 use crate::config::TimerRule;
 use fairwind_units::{Instant, Span};
@@ -67,11 +68,11 @@ impl Timer {
     }
 
     fn run_out(&mut self, clock: Clock, now: Instant) -> bool {
-        if let TimerRule::Wheel { tick } = clock.rule
-            && self.set_at != self.due
+        if self.set_at != self.due
+            && let Some(tick) = clock.tick_of(self.set_at, self.due)
         {
-            let turn = clock.turn_after(tick_of(self.set_at, self.due, tick));
-            if turn > now {
+            let turn = clock.turn_after(tick);
+            if tick >= self.due && turn > now {
                 self.set_exactly(turn);
                 return false;
             }
@@ -97,6 +98,15 @@ impl Clock {
         Self { rule, connection }
     }
 
+    /// Tick at which a timer expires that was set at `set_at` and is due at `due`; none where timers are exact.
+    fn tick_of(self, set_at: Instant, due: Instant) -> Option<Instant> {
+        match self.rule {
+            TimerRule::Exact => None,
+            TimerRule::Slack { tick } => Some(tick_with_slack(set_at, due, tick)),
+            TimerRule::Wheel { tick } => Some(tick_of_wheel(set_at, due, tick)),
+        }
+    }
+
     /// Pseudo-random turn of the connection among those with timers at `tick`, because several processors
     /// process them in varying order. With a fixed order the same connections would always find the last
     /// room of a queue.
@@ -118,9 +128,9 @@ const LEVELS: u32 = 9;
 
 /// Tick at which a timer expires that was set at `set_at` and is due at `due`: the end of its
 /// bucket, which is wider for longer waits.
-fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
+fn tick_of_wheel(set_at: Instant, due: Instant, tick: Span) -> Instant {
     let tick = tick.as_nanos().max(1);
-    let ticks = (due.saturating_since(set_at)).as_nanos().div_ceil(tick);
+    let ticks = ticks_between(set_at, due, tick);
     let mut shift = 0;
     while ticks >= LEVEL_REACH << shift && shift < LEVEL_SHIFT * (LEVELS - 1) {
         shift += LEVEL_SHIFT;
@@ -128,6 +138,28 @@ fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
     let expires = set_at.as_nanos() / tick + ticks;
     let bucket_end = ((expires >> shift) + 1) << shift;
     Instant::from_nanos(bucket_end.saturating_mul(tick))
+}
+
+/// Waits of so many ticks get one tick of slack, longer ones in proportion (`apply_slack`).
+const TICKS_PER_SLACK: u64 = 256;
+
+/// Tick at which a timer expires that was set at `set_at` and is due at `due`: of those within its slack, the multiple
+/// of the highest power of two.
+fn tick_with_slack(set_at: Instant, due: Instant, tick: Span) -> Instant {
+    let tick = tick.as_nanos().max(1);
+    let ticks = ticks_between(set_at, due, tick);
+    let expires = set_at.as_nanos() / tick + ticks;
+    let latest = expires + ticks / TICKS_PER_SLACK;
+    let chosen = match (expires ^ latest).checked_ilog2() {
+        Some(bit) => latest >> bit << bit,
+        None => expires,
+    };
+    Instant::from_nanos(chosen.saturating_mul(tick))
+}
+
+/// Ticks of a wait, the last one begun counted whole.
+fn ticks_between(set_at: Instant, due: Instant, tick_nanos: u64) -> u64 {
+    due.saturating_since(set_at).as_nanos().div_ceil(tick_nanos)
 }
 
 /// Milliseconds, from 1 because an echo of 0 means no timestamp.
@@ -192,6 +224,28 @@ mod tests {
             assert_eq!(runs_out_at(WHEEL, set_at_ms * 1_000, 3_000), 3_328);
         }
         assert_eq!(runs_out_at(WHEEL, 0, 20_000), 20_480);
+    }
+
+    const SLACK: Clock =
+        Clock { rule: TimerRule::Slack { tick: Span::from_millis(4) }, connection: 1 };
+
+    /// Less than 256 ticks of 4 ms: at the next tick after the wait, or when it is over between two ticks.
+    #[test]
+    fn short_wait_has_no_slack() {
+        assert_eq!(runs_out_at(SLACK, 0, 200), 200);
+        assert_eq!(runs_out_at(SLACK, 1_000, 198), 200);
+        assert_eq!(runs_out_at(SLACK, 1_000, 200), 201);
+        assert_eq!(runs_out_at(SLACK, 1_000, 1_018), 1_020);
+    }
+
+    /// 1100 ms are 275 ticks, with slack of one; 16 s are 4000 ticks, with slack of 15.
+    #[test]
+    fn long_wait_ends_at_roundest_tick_within_slack() {
+        assert_eq!(runs_out_at(SLACK, 0, 1_100), 1_104);
+        assert_eq!(runs_out_at(SLACK, 4_000, 1_100), 1_108);
+        for set_at_ms in [4, 20, 36] {
+            assert_eq!(runs_out_at(SLACK, set_at_ms * 1_000, 16_000), 16_064);
+        }
     }
 
     #[test]

@@ -37,6 +37,7 @@ COUNTERS: Mapping[str, tuple[str, str]] = {
     "syn_retries": ("syn_retries", "no flow of {group} retransmitted a SYN"),
     "tail_loss_probe": RETRANSMISSION,
     "thin_duplicate_threshold": RETRANSMISSION,
+    "timers": ("timeouts", "no flow of {group} had a time-out"),
     "undo": RETRANSMISSION,
     "window_reduction": RETRANSMISSION,
 }

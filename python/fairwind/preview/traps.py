@@ -350,7 +350,8 @@ def _assigned_capacity(case: Case) -> Found:
                 f"requests {link.name}",
                 f"flows.{', '.join(groups)}: requests by rate ({policy}) stop when no more packets "
                 f"come, and what then waits before {link.name} leaves by guaranteed slots alone "
-                f"({rate_in_words(rate)}); raise guaranteed_slots, or request volume (avbdc)",
+                f"({rate_in_words(rate)}); raise guaranteed_slots, or request volume as well "
+                "(rbdc-vbdc)",
             )
         limit, wait_s = queue_limit(link, case.network.mtu_bytes), _assignment_s(carrier)
         if limit is None or not link.rate_bits_per_second:

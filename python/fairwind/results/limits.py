@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results.results import Results
-from fairwind.results.tidy import is_of_a_volume, workloads
+from fairwind.results.tidy import groups_with_workload, is_of_a_volume
 
 HELD_RATIO = 0.1
 """A sender that something else held back for more than this part of its time was not exercised."""
@@ -49,8 +49,8 @@ def limits_in_words(results: Results) -> list[str]:
 def limited_senders(results: Results) -> pl.DataFrame:
     """Give the flows that something other than their congestion control limited.
 
-    Only greedy applications are listed for meeting no loss, and only those without a volume for
-    writing too little: others are meant to.
+    Only greedy applications are listed for meeting no loss, and only those without a volume and
+    without a stop for writing too little: others are meant to.
 
     Returns
     -------
@@ -98,13 +98,18 @@ def _with_established_time(results: Results, senders: pl.DataFrame) -> pl.DataFr
 def _greedy(results: Results) -> pl.DataFrame:
     """Classify the groups of every cell: greedy, and without end."""
     rows = [
-        (cell, name, is_greedy, is_greedy and not is_of_a_volume(workload))
-        for cell, name, workload in workloads(results)
-        for is_greedy in [workload["kind"] == "greedy"]
+        (cell, group["name"], is_greedy, is_greedy and not _is_to_end(group))
+        for cell, group in groups_with_workload(results)
+        for is_greedy in [group["workload"]["kind"] == "greedy"]
     ]
     kinds = dict.fromkeys(("is_greedy", "is_endless"), pl.Boolean)
     schema = {"cell": pl.UInt32, "group": pl.String, **kinds}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _is_to_end(group: Mapping[str, Any]) -> bool:
+    """Return whether a group's streams have a volume, or stop before the experiment ends."""
+    return is_of_a_volume(group["workload"]) or group.get("stop") is not None
 
 
 CAREFUL = "careful-resume"

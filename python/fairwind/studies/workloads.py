@@ -1,13 +1,16 @@
-"""Offered rates of the groups of a resolved experiment, and the capacity of its bottleneck."""
+"""What resolved experiments offer and carry, and when they end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
+
 from fairwind.errors import FairwindError
 from fairwind.preview.traffic import empirical_mean
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+from fairwind.results import Results
 
 HEADER_BYTES = 40
 """IPv4 and TCP header without options."""
@@ -108,3 +111,15 @@ def group_of(experiment: dict[str, Any], name: str) -> dict[str, Any]:
             f"the experiment has no group of flows {name!r}", f"its groups: {', '.join(groups)}"
         )
     return groups[name]
+
+
+def end_of_run(results: Results) -> pl.Expr:
+    """Give an expression for tables with the column ``cell``: when the row's run ended, in s.
+
+    What was not done by then took at least until then.
+    """
+    ends = {
+        cell.index: parse_seconds(cell.experiment["duration"])
+        for cell in results.manifest.plan.cells
+    }
+    return pl.col("cell").replace_strict(ends, return_dtype=pl.Float64)

@@ -3,7 +3,7 @@
 use super::Key;
 use crate::endpoint::Endpoint;
 use crate::kernel::{LINEAR_TIMEOUTS, THIN_DUPLICATES};
-use fairwind_scenario::{Factor, LossDetection, ThinDefinition, WindowReduction};
+use fairwind_scenario::{Factor, LossDetection, ThinDefinition, Timers, WindowReduction};
 use fairwind_units::{Ratio, Span};
 
 /// The first release that repairs nothing early: RACK and probes had taken its place.
@@ -16,6 +16,9 @@ const RACK_ALWAYS: (u32, u32) = (6, 17);
 const WITHOUT_FORWARD: (u32, u32) = (4, 15);
 /// The first release that is more careful below the threshold.
 const SAFE_REDUCTION: (u32, u32) = (5, 15);
+
+/// The first release with a wheel of timers in the place of slack.
+const TIMER_WHEEL: (u32, u32) = (4, 8);
 
 /// The share of round trips that RACK and early retransmit wait.
 const QUARTER: Ratio = Ratio::from_parts_per_billion(250_000_000);
@@ -184,6 +187,12 @@ pub(super) const KEYS: &[Key] = &[
         setting: "none: RACK finds them",
         limits: "cannot be switched off where there is SACK; with `rfc6675`, up to 6.16, it is off",
         apply: lost_retransmission_detection,
+    },
+    Key {
+        name: "timers",
+        setting: "none: `wheel` since 4.8, `slack` before",
+        limits: "the others are not available; ticks are as long as the kernel was built for",
+        apply: timers,
     },
     Key {
         name: "window_reduction",
@@ -384,16 +393,26 @@ fn lost_retransmission_detection(end: &mut Endpoint<'_>) {
     end.refuse(mechanism, alternative);
 }
 
+fn timers(end: &mut Endpoint<'_>) {
+    let is_wheel = end.kernel.version >= TIMER_WHEEL;
+    let (there, mechanism) = if is_wheel {
+        (Timers::Wheel, "timers expire at the ticks of a wheel, always")
+    } else {
+        (Timers::Slack, "timers expire at ticks, with slack, always")
+    };
+    let is_other = end.settings.timers.is_some_and(|wanted| wanted != there);
+    end.refuse_if(is_other, mechanism, "leave the key out");
+}
+
 fn window_reduction(end: &mut Endpoint<'_>) {
     let there = if end.kernel.version < SAFE_REDUCTION {
         WindowReduction::Proportional
     } else {
         WindowReduction::ProportionalSafe
     };
-    if end.settings.window_reduction.is_some_and(|wanted| wanted != there) {
-        let mechanism = "the window comes down in proportion to what is delivered, always";
-        end.refuse(mechanism, "leave the key out");
-    }
+    let is_other = end.settings.window_reduction.is_some_and(|wanted| wanted != there);
+    let mechanism = "the window comes down in proportion to what is delivered, always";
+    end.refuse_if(is_other, mechanism, "leave the key out");
 }
 
 fn early_retransmit(end: &mut Endpoint<'_>) {

@@ -31,9 +31,26 @@ enum PolicyState {
     Never,
     Rate { multiplier: Ratio },
     RateAtStart(StartDetector),
-    Volume { outstanding: u64 },
+    Volume(AskedVolume),
     AbsoluteVolume,
+    RateAndVolume(RateAndVolume),
     Forecast(Box<Forecast>),
+}
+
+/// What a terminal asked for that has not come yet, where it asks by rate and by volume at once.
+struct RateAndVolume {
+    multiplier: Ratio,
+    /// How long a request by rate is counted on: two signals, a plan and a period. The wait for a frame may be longer.
+    served_within: Span,
+    /// Bytes that arrived and were asked for by rate, and until when they are expected to leave by it.
+    by_rate: VecDeque<(Instant, u64)>,
+    by_volume: AskedVolume,
+}
+
+/// Volume that was asked for and has not been assigned.
+#[derive(Default)]
+struct AskedVolume {
+    bytes: u64,
 }
 
 /// Detects the start of a connection from the arrivals at the queue.
@@ -59,8 +76,11 @@ impl Policy {
                     last_arrival: None,
                 })
             }
-            RequestPolicy::Vbdc => PolicyState::Volume { outstanding: 0 },
+            RequestPolicy::Vbdc => PolicyState::Volume(AskedVolume::default()),
             RequestPolicy::Avbdc => PolicyState::AbsoluteVolume,
+            RequestPolicy::RbdcVbdc { multiplier } => {
+                PolicyState::RateAndVolume(RateAndVolume::new(carrier, multiplier))
+            }
             RequestPolicy::Forecast { round_trip } => {
                 PolicyState::Forecast(Box::new(Forecast::new(carrier, terminal, round_trip)))
             }
@@ -85,9 +105,9 @@ impl Policy {
     /// A frame begins with `slots` slots, some of them for requested volume.
     pub(super) fn begin_frame(&mut self, slots: u32, by_volume: u32) {
         match &mut self.state {
-            PolicyState::Volume { outstanding } => {
-                let assigned = u64::from(by_volume) * self.slot_bytes;
-                *outstanding = outstanding.saturating_sub(assigned);
+            PolicyState::Volume(asked)
+            | PolicyState::RateAndVolume(RateAndVolume { by_volume: asked, .. }) => {
+                asked.assign(u64::from(by_volume) * self.slot_bytes);
             }
             PolicyState::Forecast(forecast) => forecast.begin_frame(slots),
             _ => {}
@@ -106,12 +126,12 @@ impl Policy {
             PolicyState::RateAtStart(start) => {
                 measured(view.arrived, start.multiplier_at(view.at), self.period)
             }
-            PolicyState::Volume { outstanding } => {
-                let bytes = view.backlog.saturating_sub(*outstanding);
-                *outstanding += bytes;
-                volume(bytes, false)
-            }
+            PolicyState::Volume(asked) => volume(asked.ask_for(view.backlog), false),
             PolicyState::AbsoluteVolume => volume(view.backlog, true),
+            PolicyState::RateAndVolume(asked) => {
+                let rate = measured(view.arrived, asked.multiplier, self.period).rate;
+                CapacityRequest { rate, ..volume(asked.uncovered(view), false) }
+            }
             PolicyState::Forecast(forecast) => {
                 CapacityRequest { rate: Some(forecast.rate(view.backlog)), volume: None }
             }
@@ -120,7 +140,10 @@ impl Policy {
 
     pub(super) fn is_at_rest(&self) -> bool {
         match &self.state {
-            PolicyState::Volume { outstanding } => *outstanding == 0,
+            PolicyState::Volume(asked) => asked.bytes == 0,
+            PolicyState::RateAndVolume(asked) => {
+                asked.by_volume.bytes == 0 && asked.by_rate.is_empty()
+            }
             PolicyState::Forecast(forecast) => forecast.is_at_rest(),
             _ => true,
         }
@@ -134,6 +157,46 @@ fn measured(bytes: u64, multiplier: Ratio, period: Span) -> CapacityRequest {
     let rate = nanobits / (u128::from(period.as_nanos()).max(1) * 1_000_000_000);
     let rate = BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
     CapacityRequest { rate: Some(rate), volume: None }
+}
+
+impl RateAndVolume {
+    fn new(carrier: &Carrier, multiplier: Ratio) -> Self {
+        let delay = carrier.signalling_delay * 2 + carrier.allocation_period;
+        let served_within = delay + carrier.request_period;
+        Self {
+            multiplier,
+            served_within,
+            by_rate: VecDeque::new(),
+            by_volume: AskedVolume::default(),
+        }
+    }
+
+    /// The bytes that wait and are asked for neither by rate nor by an earlier request of volume. They are asked for now.
+    ///
+    /// A rate that the master could not give is no longer counted on once its time is over.
+    fn uncovered(&mut self, view: &RequestContext) -> u64 {
+        while self.by_rate.front().is_some_and(|(until, _)| *until <= view.at) {
+            self.by_rate.pop_front();
+        }
+        if view.arrived > 0 {
+            self.by_rate.push_back((view.at + self.served_within, view.arrived));
+        }
+        let by_rate: u64 = self.by_rate.iter().map(|(_, bytes)| bytes).sum();
+        self.by_volume.ask_for(view.backlog.saturating_sub(by_rate))
+    }
+}
+
+impl AskedVolume {
+    /// Asks for what of `bytes` was not asked for yet, and returns how much that is.
+    fn ask_for(&mut self, bytes: u64) -> u64 {
+        let new = bytes.saturating_sub(self.bytes);
+        self.bytes += new;
+        new
+    }
+
+    fn assign(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
 }
 
 impl StartDetector {

@@ -59,6 +59,7 @@ fn any_terminal() -> impl Strategy<Value = Terminal> {
         RequestPolicy::RbdcStart { multiplier: double, lasts, idle },
         RequestPolicy::Vbdc,
         RequestPolicy::Avbdc,
+        RequestPolicy::RbdcVbdc { multiplier: double },
         RequestPolicy::Forecast { round_trip: Span::from_millis(40) },
     ]);
     (0_u32..2, 0_u32..5, any::<bool>(), requests).prop_map(

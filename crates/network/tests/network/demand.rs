@@ -170,10 +170,40 @@ fn volume_is_requested_and_assigned_once() {
 }
 
 #[test]
+fn what_the_rate_does_not_carry_is_requested_by_volume() {
+    // Four packets in one request period, and nothing after: 200 kbit/s are two slots a frame, from 480 to 640.
+    let four_packets = |requests| {
+        let mut uplinks = Uplinks::new(carrier(), &[terminal(0, requests)]);
+        for _ in 0..4 {
+            uplinks.send(0, 100, 1000);
+        }
+        uplinks.sent_by(3_000)
+    };
+    let both = RequestPolicy::RbdcVbdc { multiplier: Ratio::ONE };
+    let (sent, uplinks) = four_packets(both);
+    let volumes = |uplinks: &Uplinks| -> Vec<u64> {
+        let requests = uplinks.fact_log.requests.iter();
+        requests.filter_map(|(_, _, ask)| ask.volume).map(|volume| volume.bytes).collect()
+    };
+    assert_eq!(volumes(&uplinks), [0; 0], "the rate carries all of them");
+    assert_eq!(sent, four_packets(times(1)).0);
+    // At half that rate two are left when its time is over: 160 + 200 + 80 + 160 ms, and the next request is at 640.
+    let half = Ratio::from_parts_per_billion(500_000_000);
+    let (sent, uplinks) = four_packets(RequestPolicy::RbdcVbdc { multiplier: half });
+    assert_eq!(volumes(&uplinks), [2_000]);
+    // Asked at 640, planned at 800, in force from 960 on.
+    let ends: Vec<u64> = sent.iter().map(|(_, end)| *end).collect();
+    assert_eq!(ends, [490, 570, 970, 980]);
+    let (sent, _) = four_packets(RequestPolicy::Rbdc { multiplier: half });
+    assert_eq!(sent.len(), 2, "by rate alone the others wait for good");
+}
+
+#[test]
 fn volume_arrives_with_any_plan_length() {
     // Frames of 80 ms: a plan for no frame or one, for one, for one or two, for two, for three or four.
     for period in [30, 79, 80, 120, 160, 290] {
-        for requests in [RequestPolicy::Vbdc, RequestPolicy::Avbdc] {
+        let both = RequestPolicy::RbdcVbdc { multiplier: Ratio::ONE };
+        for requests in [RequestPolicy::Vbdc, RequestPolicy::Avbdc, both] {
             let allocation_period = Span::from_millis(period);
             let carrier = Carrier { allocation_period, ..carrier() };
             let mut uplinks = Uplinks::new(carrier, &[terminal(0, requests); 2]);

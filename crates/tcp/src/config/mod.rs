@@ -105,6 +105,15 @@ pub enum RttRule {
 pub enum TimerRule {
     /// At the instant for which it was set.
     Exact,
+    /// With ticks, and slack (Linux 2.6.35 to 4.7, `apply_slack` of `kernel/time/timer.c`). Waits of 256 ticks and
+    /// more last longer by up to a 256th, so that timers with nearly equal ends expire at the same tick.
+    ///
+    /// Ticks count from [`Instant::ZERO`](fairwind_units::Instant::ZERO) on every host. A timer that such a kernel
+    /// lets expire up to a tick early, because it is set between ticks, expires when it is due.
+    Slack {
+        /// Time between ticks (`1 / CONFIG_HZ`).
+        tick: Span,
+    },
     /// With the ticks of a timer wheel (Linux 4.8, `kernel/time/timer.c`). Waits of less than 63 ticks end with
     /// the next tick, longer ones with the next multiple of 8 ticks, those from 504 ticks on with the next
     /// multiple of 64, and so on. So timers of many connections expire at the same instant. Pacing and merged

@@ -25,7 +25,7 @@ impl Connection {
     #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         if self.state != State::Closed {
-            self.receiver.count(segment);
+            self.receiver.count(segment, now);
         }
         self.sender.note_instant(now);
         match self.state {

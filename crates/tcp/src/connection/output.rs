@@ -147,7 +147,7 @@ impl Connection {
         if is_marked {
             self.set_ecn_bits(into, duplicate, now);
         }
-        self.receiver.on_ack_sent();
+        self.receiver.on_ack_sent(now);
         if self.sender.has_urgent_data() {
             self.sender.mark_urgent(into);
         }

@@ -212,7 +212,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Copies the packets in order into fewer buffers (`tcp_collapse`).
+    /// Copies the packets in order into buffers of a page (`tcp_collapse`).
     #[cold]
     pub(crate) fn collapse(&mut self) {
         let before_last: u32 = self.packets.iter().map(|packet| packet.payload).sum();
@@ -223,8 +223,23 @@ impl ReceiveBuffer {
             return;
         }
         self.packets.clear();
-        self.last = Skb::collapsed(payload, collapsed);
-        self.allocated = self.out_of_order_allocated + collapsed;
+        self.last = Skb::NONE;
+        self.allocated = self.out_of_order_allocated;
+        self.queue_alike(payload, collapsed, PAGE_PAYLOAD);
+    }
+
+    /// Queues data that lies in packets of `each` bytes, which together take `memory`: each is released by itself.
+    #[cold]
+    pub(crate) fn queue_alike(&mut self, mut payload: u32, mut memory: u32, each: u32) {
+        let each = each.max(1);
+        let count = payload.div_ceil(each).max(1);
+        let of_each = memory.div_ceil(count);
+        while payload > each {
+            self.queue(Skb::collapsed(each, of_each.min(memory)));
+            payload -= each;
+            memory -= of_each.min(memory);
+        }
+        self.queue(Skb::collapsed(payload, memory));
     }
 
     /// Queues a packet in order; small ones are coalesced with the last one (`tcp_try_coalesce`).
@@ -285,6 +300,9 @@ const SMALL_HEAD: u32 = 576;
 const PAGE: u32 = 4096;
 /// Bytes of a packet in its head, if it needs more than a page.
 const PAGE_HEAD: u32 = PAGE - HEAD_ROOM - SHARED_BYTES;
+
+/// Payload of a buffer of a page.
+const PAGE_PAYLOAD: u32 = PAGE - SHARED_BYTES;
 
 /// Memory of a received packet (`struct sk_buff`).
 #[derive(Debug, Clone, Copy)]
@@ -358,10 +376,9 @@ fn head_size(bytes: u32) -> u32 {
 
 /// Memory of `payload` bytes after collapsing (Linux `tcp_collapse`).
 fn collapsed_truesize(payload: u32) -> u32 {
-    let full = PAGE - SHARED_BYTES;
-    let rest = payload % full;
+    let rest = payload % PAGE_PAYLOAD;
     let tail = if rest == 0 { 0 } else { head_size(aligned(rest) + SHARED_BYTES) + RECORD_BYTES };
-    payload / full * (PAGE + RECORD_BYTES) + tail
+    payload / PAGE_PAYLOAD * (PAGE + RECORD_BYTES) + tail
 }
 
 #[cfg(test)]

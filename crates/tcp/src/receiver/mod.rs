@@ -153,8 +153,10 @@ impl Receiver {
         }
     }
 
+    /// Counts a segment that has come now.
     #[inline]
-    pub(crate) fn count(&mut self, segment: &Segment) {
+    pub(crate) fn count(&mut self, segment: &Segment, now: Instant) {
+        self.tuning.note_instant(now);
         self.counters.segments = self.counters.segments.wrapping_add(1);
         let with_data = u32::from(segment.payload_bytes > 0);
         self.counters.data_segments = self.counters.data_segments.wrapping_add(with_data);
@@ -196,7 +198,8 @@ impl Receiver {
 
     /// Records an outgoing segment with an acknowledgment.
     #[inline]
-    pub(crate) fn on_ack_sent(&mut self) {
+    pub(crate) fn on_ack_sent(&mut self, now: Instant) {
+        self.tuning.note_instant(now);
         self.space.last_acknowledged = self.space.next;
         self.ack_policy.on_ack_sent();
         self.delayed_ack.stop();

@@ -24,6 +24,9 @@ pub(crate) struct Tuning {
     space: u32,
     read_from: SequenceNumber,
     read_since: Instant,
+    /// When a segment last came or went (`tcp_mstamp`): what is read long after counts as of then, since Linux does not
+    /// look at the clock for it.
+    clock: Instant,
 }
 
 impl Tuning {
@@ -54,6 +57,13 @@ impl Tuning {
         self.space = window.min(TUNING_SEGMENTS * announced_mss);
         self.read_from = next;
         self.read_since = now;
+        self.note_instant(now);
+    }
+
+    /// A segment comes or goes now.
+    #[inline]
+    pub(crate) fn note_instant(&mut self, now: Instant) {
+        self.clock = now;
     }
 
     pub(crate) fn space(&self) -> u32 {
@@ -104,17 +114,16 @@ impl Receiver {
     /// After a read up to `read_to`, the end of the first packet read: compares with the bytes read
     /// before, once per round trip.
     #[inline]
-    pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber, now: Instant) {
+    pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber) {
         let tuning = &mut self.tuning;
-        if tuning.eightfold_rtt == 0
-            || now.saturating_since(tuning.read_since).as_micros() < tuning.eightfold_rtt / 8
-        {
+        let micros = tuning.clock.saturating_since(tuning.read_since).as_micros();
+        if tuning.eightfold_rtt == 0 || micros < tuning.eightfold_rtt / 8 {
             return;
         }
         let unread = self.space.next.distance_from(read_to);
         let read = read_to.distance_from(tuning.read_from).saturating_sub(unread);
         tuning.read_from = read_to;
-        tuning.read_since = now;
+        tuning.read_since = tuning.clock;
         if read > tuning.space {
             self.grow_buffer(read);
         }

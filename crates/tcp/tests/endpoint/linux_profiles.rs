@@ -10,6 +10,14 @@ fn block(left: u32, right: u32) -> Options {
     Options { sack: std::iter::once(block).collect(), ..Options::NONE }
 }
 
+/// An end of an accepted connection with a receive buffer that its application set.
+fn with_receive_buffer(profile: Profile, bytes: u32) -> Endpoint {
+    let mut config = profile.config();
+    config.receive_buffer = bytes;
+    config.receiving.buffer_is_set = true;
+    Endpoint::accepted(config)
+}
+
 #[test]
 fn linux_7_challenges_reset_in_window() {
     for (profile, survives) in [(Profile::Linux6_18, false), (Profile::Linux7_3, true)] {
@@ -23,10 +31,7 @@ fn linux_7_challenges_reset_in_window() {
 
 #[test]
 fn fin_beyond_closed_window_is_accepted() {
-    let mut config = Profile::Linux6_18.config();
-    config.receive_buffer = 10_000;
-    config.receiving.buffer_is_set = true;
-    let mut end = Endpoint::accepted(config);
+    let mut end = with_receive_buffer(Profile::Linux6_18, 10_000);
     let big = Segment { payload_bytes: 60_000, ..segment(Flags::ACK | Flags::PSH, 1, 1) };
     assert_eq!(end.hear(&big).last().map(|answer| answer.window), Some(0));
     let answer = end.hear(&segment(Flags::ACK | Flags::FIN, 60_001, 1));
@@ -37,7 +42,7 @@ fn fin_beyond_closed_window_is_accepted() {
 fn fin_ends_the_report_of_a_duplicate() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK, 1, 1) });
-    end.it.read(end.now, 1000);
+    end.it.read(1000);
     end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK | Flags::FIN, 1, 1) });
     let answer = end.wait_millis(300).pop().map(|(_, answer)| answer).unwrap();
     assert_eq!(answer.acknowledgment, SequenceNumber::new(1002));
@@ -143,12 +148,77 @@ fn lost_urgent_segments_go_one_by_one() {
     assert_eq!(pushed, [false, false]);
 }
 
+/// Tuning does not look at the clock when data is read, which counts as of the last segment (`tcp_mstamp`).
+#[test]
+fn data_read_late_counts_as_of_the_last_segment() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    let mut next = 1;
+    let mut hear = |end: &mut Endpoint, bytes: u32| {
+        end.hear(&Segment { payload_bytes: bytes, ..segment(Flags::ACK | Flags::PSH, next, 1) });
+        next += bytes;
+    };
+    let space = |end: &Endpoint| end.it.tcp_info(end.now).receive_space_bytes.unwrap();
+    hear(&mut end, 1000);
+    end.it.read(1000);
+    // A window's worth of data takes a round trip.
+    end.wait_millis(100);
+    hear(&mut end, 65_000);
+    end.it.read(65_000);
+    assert_eq!(end.it.tcp_info(end.now).receiver_rtt, Some(Span::from_millis(100)));
+    assert_eq!(space(&end), 66_000);
+    end.wait_millis(10);
+    hear(&mut end, 60_000);
+    end.wait_millis(200);
+    end.it.read(60_000);
+    hear(&mut end, 10_000);
+    end.it.read(10_000);
+    assert_eq!(space(&end), 70_000, "the late read did not begin another round trip");
+}
+
+/// A full buffer is packed into pages, each of which is free once it is read (`tcp_collapse`).
+#[test]
+fn packed_data_is_released_as_it_is_read() {
+    let mut end = with_receive_buffer(Profile::Linux7_3, 50_000);
+    let mut received = 0;
+    let mut window = u16::MAX;
+    while window > 0 {
+        // Small packets take more memory than the window was reckoned with.
+        let bytes = if received == 0 { 1460 } else { 600 };
+        let data = segment(Flags::ACK | Flags::PSH, 1 + received, 1);
+        let answer = end.hear(&Segment { payload_bytes: bytes, ..data });
+        window = answer.last().map_or(window, |answer| answer.window);
+        received = end.it.readable_bytes();
+        assert!(received < 200_000, "the window never closes");
+    }
+    let held = end.it.readable_bytes();
+    assert!(held > 100_000 * 6 / 10, "{held} bytes: they were packed");
+    end.it.read(held / 2);
+    let opened = end.sent().last().map(|answer| answer.window);
+    assert!(opened > Some(0), "half of it was read: {opened:?}");
+}
+
+/// So is data that waited behind a hole.
+#[test]
+fn data_behind_a_hole_is_released_as_it_is_read() {
+    let mut end = with_receive_buffer(Profile::Linux6_18, 50_000);
+    let data = |number: u32| Segment {
+        payload_bytes: 1460,
+        ..segment(Flags::ACK | Flags::PSH, 1 + 1460 * number, 1)
+    };
+    (1..36).chain([0]).for_each(|number| drop(end.hear(&data(number))));
+    let held = end.it.readable_bytes();
+    assert_eq!(held, 36 * 1460);
+    let window = |end: &mut Endpoint| end.hear(&data(0)).last().map_or(0, |answer| answer.window);
+    let before = window(&mut end);
+    end.it.read(held / 2);
+    end.sent();
+    let after = window(&mut end);
+    assert!(u32::from(after) >= u32::from(before) + held / 3, "{before} and then {after}");
+}
+
 #[test]
 fn segments_beyond_the_window_are_counted() {
-    let mut config = Profile::Linux7_3.config();
-    config.receive_buffer = 5_000;
-    config.receiving.buffer_is_set = true;
-    let mut end = Endpoint::accepted(config);
+    let mut end = with_receive_buffer(Profile::Linux7_3, 5_000);
     let data = |from: u32, bytes: u32| Segment {
         payload_bytes: bytes,
         ..segment(Flags::ACK | Flags::PSH, from, 1)
@@ -158,7 +228,7 @@ fn segments_beyond_the_window_are_counted() {
     assert_eq!(end.it.refused_segments().beyond_window, 1);
     end.hear(&data(1001, 60_000));
     assert_eq!(end.it.refused_segments().beyond_window, 2, "it reaches beyond the window");
-    end.it.read(end.now, 1000);
+    end.it.read(1000);
     end.sent();
     end.hear(&data(1001, 60_000));
     end.hear(&data(61_001, 1000));
