@@ -19,21 +19,26 @@ use fairwind_wire::bytes::mark_congestion;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bound of the 99th percentile of the lateness, unless a packet takes long on the bottleneck.
+/// Bound of the 99th percentile of the lateness, unless the path itself holds packets for long.
 pub const LATENESS_BOUND: Span = Span::from_micros(200);
 
-/// Part of a full packet's time on the bottleneck that lateness may be.
+/// Part of the time for which the path holds a packet that lateness may be.
 const LATENESS_PART: u64 = 10;
 
-/// A tenth of a full packet's time on the bottleneck, or 0.2 ms where that is shorter.
+/// A tenth of a full packet's time on the bottleneck, or of the mean time from bunch to bunch where links release packets
+/// in bunches; 0.2 ms where these are shorter.
 pub fn lateness_bound(experiment: &Experiment) -> Span {
     let network = &experiment.network;
     let bottleneck = network.bottleneck.and_then(|index| network.links.get(index));
-    let time = bottleneck.and_then(|link| {
+    let packet = bottleneck.and_then(|link| {
         let bytes = network.mtu + ByteCount::new(link.overhead_bytes.into());
-        Some(link.rate?.serialisation_time(bytes) / LATENESS_PART)
+        Some(link.rate?.serialisation_time(bytes))
     });
-    time.unwrap_or(Span::ZERO).max(LATENESS_BOUND)
+    // The last packet of a bunch is handed over when all others were.
+    let bunches = network.links.iter().filter_map(|link| link.impairments.slot);
+    let bunch = bunches.map(|slot| (slot.min_delay + slot.max_delay) / 2).min();
+    let held = packet.max(bunch).unwrap_or(Span::ZERO);
+    (held / LATENESS_PART).max(LATENESS_BOUND)
 }
 
 /// Parts of a [`Router`].

@@ -1,6 +1,6 @@
 //! Tests of a router between sockets in place of TUN devices: packets in, packets out, and reports.
 
-use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts};
+use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts, lateness_bound};
 use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
 use fairwind_linux as linux;
 use fairwind_measure::{Lateness, Tables};
@@ -341,4 +341,23 @@ fn missing_device_error_names_host() {
         assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
         recorder.finish().unwrap();
     }
+}
+
+#[test]
+fn lateness_may_be_a_tenth_of_what_the_path_holds_packets_for() {
+    let of = |rate: &str, more: &str| {
+        let text = PATH.replace("rate = \"100 kbit/s\"", &format!("rate = \"{rate}\"\n{more}"));
+        lateness_bound(&experiment(&text))
+    };
+    // 1500 bytes take 120 ms.
+    assert_eq!(of("100 kbit/s", ""), Span::from_millis(12));
+    assert_eq!(of("20 Mbit/s", ""), Span::from_micros(200));
+    let bunches = |least: u32, most: u32| {
+        format!(
+            "reverse_impairments = {{ slot = {{ min_delay = \"{least} ms\", max_delay = \"{most} ms\" }} }}"
+        )
+    };
+    assert_eq!(of("20 Mbit/s", &bunches(15, 25)), Span::from_millis(2));
+    assert_eq!(of("20 Mbit/s", &bunches(1, 2)), Span::from_micros(200));
+    assert_eq!(of("100 kbit/s", &bunches(15, 25)), Span::from_millis(12));
 }
