@@ -10,14 +10,15 @@ from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.studies.panels import signed
 
 from .measures import (
+    BOTH,
     CAPACITY,
     CONSTANT,
     FORESEEN,
     HANDOVERS,
     LINK,
     LOSSY,
+    MARGIN_RATIO,
     MET,
-    ON_DEMAND,
     PLAIN,
     SENDER,
     STEADY,
@@ -29,8 +30,8 @@ from .measures import (
     end_to_end,
 )
 
-MARGIN_RATIO = 0.05
-"""A difference in time below this counts as none."""
+HALF = 0.5
+"""Less of the wait than this is left where most of it is removed."""
 
 
 def beyond_claims(
@@ -42,7 +43,14 @@ def beyond_claims(
     )
     return [
         _uploads_suffer(up),
-        _foresight_helps(up),
+        _removes_the_wait(
+            up,
+            BOTH,
+            "Beyond the source: requests by rate and by volume at once remove most of that wait.",
+        ),
+        _removes_the_wait(
+            up, FORESEEN, "Beyond the source: requests by forecast remove most of that wait."
+        ),
         _proxies_help(up),
         _downloads_do_not(down),
         _handovers(low),
@@ -170,34 +178,36 @@ def _answer(details: pl.DataFrame, verdict: Verdict) -> StudyAnswer:
     return StudyAnswer(verdict, f"{by_sender(details)}.", details, f"{extremes(details)}.")
 
 
-@Question(
-    statement="Beyond the source: requests by forecast remove most of that wait.",
-    rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
-    "means. Holds: less than half for every sender and volume that rbdc slows down; for "
-    "some: for some; otherwise it fails.",
-)
-def _foresight_helps(up: pl.DataFrame) -> StudyAnswer:
-    every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
-    plain, foreseen = (
-        every.filter(pl.col(CAPACITY) == way).select(
+def _removes_the_wait(up: pl.DataFrame | None, way: str, statement: str) -> Claim:
+    question = Question(
+        statement,
+        f"What a transfer takes longer than over constant allocation, {way} by {PLAIN}, of the "
+        f"means. Holds: less than half for every sender and volume that {PLAIN} slows down; for "
+        "some: for some; otherwise it fails.",
+    )
+    if up is None or way not in up[CAPACITY].to_list():
+        return question.not_run()
+    every = delays(up, CAPACITY, CONSTANT, (PLAIN, way))
+    plain, others = (
+        every.filter(pl.col(CAPACITY) == one).select(
             SENDER, VOLUME, pl.col("relative_ratio").alias(name)
         )
-        for way, name in ((PLAIN, "plain_ratio"), (FORESEEN, "foreseen_ratio"))
+        for one, name in ((PLAIN, "plain_ratio"), (way, "other_ratio"))
     )
-    details = plain.join(foreseen, on=[SENDER, VOLUME], maintain_order="left").filter(
+    details = plain.join(others, on=[SENDER, VOLUME], maintain_order="left").filter(
         pl.col("plain_ratio") > MARGIN_RATIO
     )
-    left = details["foreseen_ratio"] / details["plain_ratio"]
+    left = details["other_ratio"] / details["plain_ratio"]
     text = "; ".join(
-        f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
+        f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['other_ratio']:+.0%}"
         for row in details.iter_rows(named=True)
     )
-    return StudyAnswer(
-        verdict=Verdict.of_cells(left < 0.5, left >= 0.5),
-        evidence=f"Against constant allocation, rbdc and forecast: {text}.",
+    return question.answered(
+        verdict=Verdict.of_cells(left < HALF, left >= HALF),
+        evidence=f"Against constant allocation, {PLAIN} and {way}: {text}.",
         details=every,
         in_short=(
-            f"For {(left < 0.5).sum()} of {left.len()} senders and volumes; "
+            f"For {(left < HALF).sum()} of {left.len()} senders and volumes; "
             f"{left.to_numpy().min():.0%} to {left.to_numpy().max():.0%} of the wait are left."
         ),
     )
@@ -214,13 +224,15 @@ def _foresight_helps(up: pl.DataFrame) -> StudyAnswer:
 def _proxies_help(up: pl.DataFrame) -> StudyAnswer:
     plain = up.filter(pl.col(CAPACITY) == PLAIN)
     senders = plain[SENDER].unique(maintain_order=True).to_list()
+    proxies = [sender for sender in senders if sender not in THROUGH]
+    if not proxies:
+        return StudyAnswer(Verdict.UNDECIDED, "No proxy was run.", pl.DataFrame(), "")
     details = pl.concat(
         [
             compared(plain, TIME, SENDER, (THROUGH[0], sender), [VOLUME]).with_columns(
                 pl.lit(sender).alias(SENDER)
             )
-            for sender in senders
-            if sender not in THROUGH
+            for sender in proxies
         ]
     )
     verdict = Verdict.of_cells(details["high"] < 0, details["low"] > 0)

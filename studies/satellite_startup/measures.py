@@ -9,6 +9,7 @@ import polars as pl
 
 from fairwind.results import Results
 from fairwind.statistics import paired_difference, relative_change
+from fairwind.studies.workloads import end_of_run
 
 MULTIPLIER, SEGMENTS, POLICY = "multiplier", "segments", "policy"
 
@@ -323,10 +324,14 @@ def by_buffer(runs: pl.DataFrame, stack: str, request: str) -> pl.DataFrame:
     )
 
 
+MARGIN_RATIO = 0.05
+"""A difference in time below this counts as none."""
+
 SENDER, VOLUME, CAPACITY, LINK = "sender", "volume", "capacity", "link"
 
-CONSTANT, PLAIN, FORESEEN = "constant", "rbdc", "forecast"
-ON_DEMAND = (PLAIN, "vbdc", FORESEEN)
+CONSTANT, PLAIN, BOTH, FORESEEN = "constant", "rbdc", "rbdc and vbdc", "forecast"
+RAISED = "rbdc, k = 4.8"
+ON_DEMAND = (PLAIN, "vbdc", BOTH, FORESEEN)
 
 STEADY = "steady"
 HANDOVERS = ("delay steps", "delay and rate steps")
@@ -390,3 +395,38 @@ def delays(done: pl.DataFrame, axis: str, against: str, others: tuple[str, ...])
         if other in done[axis].to_list()
     ]
     return pl.concat(rows)
+
+
+LOAD = "load"
+
+
+def under_load(results: Results) -> pl.DataFrame:
+    """Give the mean time of all transfers of a run with many terminals, and their use of slots.
+
+    Returns
+    -------
+    DataFrame
+        `POLICY`, `LOAD`, ``seed``, ``group`` (always the same), `TIME` (from the establishment of
+        the connection; to the end of the run where a transfer was not done), ``unfinished`` and
+        `USE` (slots used over slots assigned, of all terminals and the whole run).
+    """
+    keys = [POLICY, LOAD, "seed"]
+    began = pl.col("start_s") + pl.col("setup_time_s").fill_null(0.0)
+    end = end_of_run(results)
+    timed = results.flows.with_columns(
+        (pl.col("start_s") + pl.col("completion_time_s")).fill_null(end).sub(began).alias(TIME)
+    )
+    used = (
+        results.table("slots")
+        .group_by(keys, maintain_order=True)
+        .agg((pl.col("slots_used").sum() / pl.col("slots_assigned").sum()).alias(USE))
+    )
+    return (
+        timed.group_by(keys, maintain_order=True)
+        .agg(
+            pl.lit("all").alias("group"),
+            pl.col(TIME).mean(),
+            pl.col("completion_time_s").null_count().alias("unfinished"),
+        )
+        .join(used, on=keys, how="left", maintain_order="left")
+    )

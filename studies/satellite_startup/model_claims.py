@@ -24,6 +24,7 @@ from .measures import (
     MULTIPLIER,
     ONE_WAY_S,
     POLICY,
+    RAISED,
     SEGMENTS,
     TIME,
     USE,
@@ -270,7 +271,7 @@ def curves_by_volume(startup: Results, stacks: Results) -> pl.DataFrame:
     parts = {
         "constant allocation": three.filter(pl.col(POLICY) == "constant"),
         "maximum over demand assignment": three.filter(pl.col(POLICY) == "rbdc"),
-        "k = 4.8": three.filter(pl.col(POLICY) == "rbdc, k = 4.8"),
+        "k = 4.8": three.filter(pl.col(POLICY) == RAISED),
         "actual": chosen,
     }
     return pl.concat(

@@ -8,7 +8,20 @@ from fairwind.results import Claim, Question, Results, StudyAnswer, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import signed
 
-from .measures import FRAME_S, MULTIPLIER, POLICY, SEGMENTS, TIME, USE, compared, transfers
+from .measures import (
+    FORESEEN,
+    FRAME_S,
+    MARGIN_RATIO,
+    MULTIPLIER,
+    PLAIN,
+    POLICY,
+    RAISED,
+    SEGMENTS,
+    TIME,
+    USE,
+    compared,
+    transfers,
+)
 from .model_claims import changes, mean_in_words
 
 SOURCE_DELAY_S = 0.5
@@ -241,10 +254,7 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
     )
 
 
-PLAIN, RAISED, AT_START, OURS = "rbdc", "rbdc, k = 4.8", "k = 4.8 at the start", "forecast"
-
-MARGIN_RATIO = 0.05
-"""A difference in time below this counts as none."""
+AT_START = "k = 4.8 at the start"
 
 
 def policy_claims(policies: Results | None, terminals: Results | None) -> list[Claim]:
@@ -286,14 +296,14 @@ def _start_is_enough(alone: pl.DataFrame) -> StudyAnswer:
     ),
 )
 def _ours_is_no_slower(alone: pl.DataFrame) -> StudyAnswer:
-    time = compared(alone, TIME, POLICY, (RAISED, OURS), [SEGMENTS])
-    used = compared(alone, USE, POLICY, (RAISED, OURS), [SEGMENTS])
+    time = compared(alone, TIME, POLICY, (RAISED, FORESEEN), [SEGMENTS])
+    used = compared(alone, USE, POLICY, (RAISED, FORESEEN), [SEGMENTS])
     fits = (time["relative_high_ratio"] < MARGIN_RATIO) & (used["low"] > -MARGIN_RATIO)
     shares = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['mean_second']:.2f} against {row['mean_first']:.2f}"
         for row in used.iter_rows(named=True)
     )
-    plain = compared(alone, TIME, POLICY, (PLAIN, OURS), [SEGMENTS])
+    plain = compared(alone, TIME, POLICY, (PLAIN, FORESEEN), [SEGMENTS])
     return StudyAnswer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=(
@@ -326,7 +336,7 @@ def _ours_when_shared(shared: pl.DataFrame) -> StudyAnswer:
     )
     rows = [
         compared(runs.with_columns(pl.lit(measure).alias("measure")), measure, POLICY,
-                 (RAISED, OURS), ["measure"]).row(0, named=True)
+                 (RAISED, FORESEEN), ["measure"]).row(0, named=True)
         for measure in (TIME, "longest_s")
     ]  # fmt: skip
     mean, longest = rows

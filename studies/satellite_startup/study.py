@@ -11,6 +11,8 @@ from fairwind.results import Claim, Results
 from fairwind.studies import Part, Study, full_and_reduced, leading_and_further
 
 from .beyond_claims import beyond_claims
+from .crowd import multiplied
+from .crowd_claims import crowd_claims
 from .figures import figures
 from .model_claims import model_claims, reckoning_claims
 from .request_claims import capacity_comes_late, multiplier_claims, policy_claims
@@ -54,9 +56,16 @@ _OFFSET = {
 }
 """Frames that begin when plans come: 420 ms less a frame. All else is as in the table."""
 
+TERMINALS = 18
+"""That share a carrier under load."""
+
+_CROWD = multiplied("crowd.toml", TERMINALS)
+
 _FORMS = full_and_reduced(_REDUCED)
 _FORMS["full"]["frame-offset"] = Part(f"{_LEADING}.toml", _OFFSET)
 _FORMS["reduced"]["frame-offset"] = Part(f"{_LEADING}.toml", _FEWER_SIZES | _OFFSET)
+_FORMS["full"]["crowd"] = Part("crowd.toml", _CROWD)
+_FORMS["reduced"]["crowd"] = Part("crowd.toml", _CROWD | {"sweep.repeat": "3"})
 
 _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
@@ -72,6 +81,7 @@ def claims(results: Results) -> list[Claim]:
         *multiplier_claims(results, reckoning, results.part("frame-offset")),
         *policy_claims(results.part("policies"), results.part("terminals")),
         *beyond_claims(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
+        *crowd_claims(results.part("crowd")),
     ]
 
 

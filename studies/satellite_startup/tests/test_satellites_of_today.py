@@ -13,7 +13,7 @@ from fairwind.results import Verdict
 from fairwind.scenario import Scenario
 from fairwind.studies import study_named
 
-UPLOADS, FORESIGHT, PROXIES, DOWNLOADS, HANDOVERS, LOSSY, LOW_ORBIT = range(7)
+UPLOADS, BOTH, FORESIGHT, PROXIES, DOWNLOADS, HANDOVERS, LOSSY, LOW_ORBIT = range(8)
 
 
 def made_up(axis: str, times: dict[tuple[str, str], float]) -> SimpleNamespace:
@@ -43,11 +43,14 @@ def with_handovers(leo: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(flows=pl.concat([leo.flows, *same]))
 
 
-def of_uploads(plain: float, foreseen: float, proxied: float) -> SimpleNamespace:
+def of_uploads(
+    plain: float, foreseen: float, proxied: float, both: float = 12.0
+) -> SimpleNamespace:
     """Give uploads that take 10 s over constant allocation."""
     through = {
         ("cubic", "constant"): 10.0,
         ("cubic", "rbdc"): plain,
+        ("cubic", "rbdc and vbdc"): both,
         ("cubic", "forecast"): foreseen,
     }
     proxy = {("proxy, cubic", way): time for (_, way), time in through.items()}
@@ -86,6 +89,23 @@ def test_delays_are_ratios_of_the_same_seeds():
 def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied, verdicts):
     judged = beyond_claims(of_uploads(plain, foreseen, proxied), None, None)
     assert [judged[place].verdict for place in (UPLOADS, FORESIGHT, PROXIES)] == verdicts
+
+
+@pytest.mark.parametrize(("both", "verdict"), [(12.0, "HOLDS"), (13.0, "FAILS")])
+def test_both_requests_must_remove_half_of_the_wait(both, verdict):
+    judged = beyond_claims(of_uploads(15.0, 11.0, 15.0, both), None, None)
+    assert judged[BOTH].verdict is Verdict[verdict]
+    of_before = of_uploads(15.0, 11.0, 12.0)
+    of_before.flows = of_before.flows.filter(pl.col("capacity") != "rbdc and vbdc")
+    assert beyond_claims(of_before, None, None)[BOTH].verdict is Verdict.UNDECIDED
+
+
+def test_uploads_without_proxies_are_judged_but_for_these():
+    through = of_uploads(15.0, 11.0, 12.0)
+    through.flows = through.flows.filter(pl.col("sender") == "cubic")
+    judged = beyond_claims(through, None, None)
+    assert judged[UPLOADS].verdict is Verdict.HOLDS
+    assert judged[PROXIES].verdict is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize(("plain", "verdict"), [(10.2, "HOLDS"), (11.0, "FAILS")])
@@ -127,7 +147,9 @@ def test_lossy_handovers_are_judged_and_counted(lossy, verdict):
 def test_every_split_carries_the_requested_volume(part):
     scenario: Scenario = study_named("satellite-startup").further_scenarios("full")[part]
     for cell in scenario.plan.cells:
+        names = [group["name"] for group in cell.experiment["flows"]]
         first, *others = [group["workload"] for group in cell.experiment["flows"]]
         assert first["volume"] == cell.settings["volume"]
-        assert all(other["kind"] == "relay" and other["of"] == "file" for other in others)
-        assert bool(others) == cell.settings["sender"].startswith("proxy")
+        assert all(other["kind"] == "relay" for other in others)
+        assert [other["of"] for other in others] == names[:-1]
+        assert bool(others) == cell.settings["sender"].startswith("prox")
