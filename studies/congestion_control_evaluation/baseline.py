@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from fairwind.results import Verdict
 from fairwind.statistics import mean_interval, paired_difference
 
-from .measures import CONTROL, PLACE, STANDARD
+from .measures import ALL_PLACES, CONTROL, STANDARD
 
 
 class Worse(Enum):
@@ -28,51 +28,103 @@ class Fault:
     ----------
     name : str
         What the measure is called in a sentence.
+    statement : str
+        That a congestion control, ``{}``, has the fault.
+    measured : str
+        What is measured, for the rule.
     measure : str
         The column that it is seen in.
     margin : float
-        Differences up to this, in the unit of the measure, count as none.
+        An interval counts if it lies beyond this, in the unit of the measure.
     unit : str
         Of the measure, for sentences.
     than : str
         What it is compared with, for sentences.
+    compared : str
+        The same for the rule.
     """
 
     name: str
+    statement: str
+    measured: str
     measure: str
     worse: Worse
     margin: float
     unit: str = ""
     than: str = "standard TCP"
+    compared: str = "standard TCP in every cell, paired by seed"
 
 
-FAIRNESS = Fault("Fairness", "fairness", Worse.LESS, 0.1)
+FAIRNESS = Fault(
+    "Fairness",
+    "{} shares unfairly even where paths and congestion controls are the same.",
+    "Smaller goodput by larger",
+    "fairness",
+    Worse.LESS,
+    0.1,
+)
 """The smaller share by the larger is less by more than 0.1."""
 
-JOINED_FAIRNESS = Fault("Fairness after joining", "settled_fairness", Worse.LESS, 0.1)
+JOINED_FAIRNESS = Fault(
+    "Fairness after joining",
+    "{} shares unfairly even where paths and congestion controls are the same, and the second "
+    "flow starts when the first one fills the path.",
+    "Smaller goodput by larger in the last half of the time that the second flow was watched",
+    "settled_fairness",
+    Worse.LESS,
+    0.1,
+)
 """The same in the last half of the run, where the second flow has joined a first one."""
 
 RTT_UNFAIRNESS = Fault(
-    "Advantage of the shorter round trip in powers of ten", "advantage_decades", Worse.MORE, 0.1
+    "Advantage of the shorter round trip in powers of ten",
+    "{} favours short round trips more than standard TCP does.",
+    "Goodput of the flow with the shorter round trip by that of the longer, as a power of ten, "
+    "at most 3",
+    "advantage_decades",
+    Worse.MORE,
+    0.1,
 )
 """The shorter round trip has more of an advantage, by more than a tenth of a power of ten."""
 
-BEYOND_BOUND = Fault(
-    RTT_UNFAIRNESS.name, RTT_UNFAIRNESS.measure, Worse.MORE, 0.1, than="(RTT2/RTT1)^2"
+BEYOND_BOUND = replace(
+    RTT_UNFAIRNESS,
+    statement="{} favours short round trips by more than (RTT2/RTT1)^2.",
+    than="(RTT2/RTT1)^2",
+    compared="what rates as 1/RTT^2 give in every cell, which is the source's bound",
 )
 """The shorter round trip has more of an advantage than rates as 1/RTT^2 give it."""
 
-CONVERGENCE = Fault("Time to converge", "convergence_capped_s", Worse.MORE, 1.0, " s")
+CONVERGENCE = Fault(
+    "Time to converge",
+    "{} converges slowly after a flow has joined: it waits long for its share.",
+    "Time until a window of a second gives the second flow 80 % of its fair share, at most as "
+    "long as it was watched; slow start alone may do that",
+    "convergence_capped_s",
+    Worse.MORE,
+    1.0,
+    " s",
+)
 """A flow that joins needs longer, by more than a window."""
 
-EVENNESS = Fault("Time until shares are even", "delta_fair_capped_s", Worse.MORE, 1.0, " s")
+EVENNESS = Fault(
+    "Time until shares are even",
+    "{} converges slowly after a flow has joined: both are long until they share evenly.",
+    "Time until in a window of a second both flows have the same but for 10 % of what both "
+    "have, at most as long as they were watched",
+    "delta_fair_capped_s",
+    Worse.MORE,
+    1.0,
+    " s",
+)
 """Both take longer until they share evenly but for 10 %, by more than a window."""
 
 MOST_RATIO = 0.5
 """A fault holds if it is seen in more than this part of the cells."""
 
 SOME_RATIO = 0.1
-"""A fault holds for some in more than this part, of which chance makes a quarter."""
+"""A fault holds for some in more than this part, of which chance makes a quarter; where more than
+this part may still be worse, it is not excluded."""
 
 
 def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
@@ -81,12 +133,12 @@ def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        `CONTROL`, the columns of `PLACE` that the frame has, ``measure``, ``mean_standard``,
+        `CONTROL`, the columns of `ALL_PLACES` that the frame has, ``measure``, ``mean_standard``,
         ``mean``, ``difference`` with ``low`` and ``high`` (95 % interval over pairs of runs with
         one seed), ``pairs``, ``is_worse`` and ``is_better``: the whole interval lies on that side
-        of zero, and the difference is larger than the margin.
+        of zero, beyond the margin; ``may_be_worse``: it reaches beyond the margin.
     """
-    places = [name for name in PLACE if name in frame.columns]
+    places = [name for name in ALL_PLACES if name in frame.columns]
     rows = []
     for key, cell in frame.group_by(places, maintain_order=True):
         standard = cell.filter(pl.col(CONTROL) == STANDARD).select("seed", fault.measure)
@@ -108,7 +160,7 @@ def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
                     "low": found.low,
                     "high": found.high,
                     "pairs": found.samples_a,
-                    **_sides(fault, found.estimate, found.low, found.high),
+                    **_sides(fault, found.low, found.high),
                 }
             )
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -128,7 +180,7 @@ def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame
         As `against_standard`, with ``bound`` in the place of ``mean_standard``, and the 95 %
         interval over runs.
     """
-    places = [name for name in PLACE if name in frame.columns]
+    places = [name for name in ALL_PLACES if name in frame.columns]
     rows = []
     for key, own in frame.group_by([CONTROL, *places], maintain_order=True):
         limit = float(own[bound][0])
@@ -143,19 +195,19 @@ def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame
                 "low": found.low,
                 "high": found.high,
                 "pairs": found.samples,
-                **_sides(fault, found.estimate, found.low, found.high),
+                **_sides(fault, found.low, found.high),
             }
         )
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _sides(fault: Fault, difference: float, low: float, high: float) -> dict[str, bool]:
-    """Classify a difference beyond the margin by its whole interval."""
+def _sides(fault: Fault, low: float, high: float) -> dict[str, bool]:
+    """Say on which side the interval lies beyond the margin as a whole, and whether in part."""
     bad = fault.worse.value
-    beyond = abs(difference) > fault.margin
     return {
-        "is_worse": beyond and min(bad * low, bad * high) > 0,
-        "is_better": beyond and max(bad * low, bad * high) < 0,
+        "may_be_worse": max(bad * low, bad * high) > fault.margin,
+        "is_worse": min(bad * low, bad * high) > fault.margin,
+        "is_better": max(bad * low, bad * high) < -fault.margin,
     }
 
 
@@ -171,16 +223,20 @@ def verdict_of_fault(own: pl.DataFrame) -> Verdict:
     -------
     Verdict
         Holds: worse in more than `MOST_RATIO` of the cells, better in `SOME_RATIO` at most; for
-        some: worse in more than `SOME_RATIO`, and in more cells than it is better; else fails.
+        some: worse in more than `SOME_RATIO`, and in more cells than it is better. Fails: it is
+        better in as many, or may be worse in `SOME_RATIO` at most; else undecided.
     """
     known = own.filter(pl.col("low").is_not_nan() & pl.col("low").is_not_null())
     if known.is_empty():
         return Verdict.UNDECIDED
-    worse, better = (known[side].sum() / known.height for side in ("is_worse", "is_better"))
+    worse, better, open_or_worse = (
+        known[side].sum() / known.height for side in ("is_worse", "is_better", "may_be_worse")
+    )
     if worse > MOST_RATIO and better <= SOME_RATIO:
         return Verdict.HOLDS
-    is_for_some = worse > SOME_RATIO and worse > better
-    return Verdict.HOLDS_FOR_SOME if is_for_some else Verdict.FAILS
+    if worse > SOME_RATIO:
+        return Verdict.HOLDS_FOR_SOME if worse > better else Verdict.FAILS
+    return Verdict.UNDECIDED if open_or_worse > SOME_RATIO else Verdict.FAILS
 
 
 def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:

@@ -9,7 +9,7 @@ import polars as pl
 from fairwind.results import REASONS, Claim, Results, Verdict, limited_senders
 from fairwind.results.limits import HELD_RATIO
 from fairwind.statistics import mean_interval, rtt_unfairness_bound
-from fairwind.studies.panels import interval_in_words, sentence
+from fairwind.studies.panels import interval_in_words
 
 from .baseline import (
     BEYOND_BOUND,
@@ -17,20 +17,18 @@ from .baseline import (
     EVENNESS,
     FAIRNESS,
     JOINED_FAIRNESS,
-    MOST_RATIO,
     RTT_UNFAIRNESS,
-    SOME_RATIO,
     Fault,
-    Worse,
     against_bound,
     against_standard,
-    verdict_of_fault,
     verdict_of_innocence,
 )
+from .fault_claims import IN_FULL, NOT_RUN, fault_claim, fault_in_words, rows_of, where_worse
+from .further import READERS
+from .further_claims import further_claims
 from .measures import (
     CONTROL,
     FIXED_RTT_MS,
-    PLACE,
     RTT,
     STANDARD,
     joining,
@@ -48,6 +46,7 @@ PARTS = (
     "recovery",
     "early-drop",
     "stacks",
+    *READERS,
 )
 
 MOST_LIMITED_RATIO = 0.5
@@ -110,27 +109,6 @@ def _evidence(limited: pl.DataFrame, affected: int, flows: int) -> str:
     return f"{head}: {each}."
 
 
-IN_FULL = {
-    "reno": "standard TCP",
-    "scalable": "Scalable",
-    "highspeed": "HighSpeed",
-    "bic": "BIC",
-    "fast": "FAST",
-    "htcp": "H-TCP",
-}
-
-STATEMENTS = {
-    FAIRNESS: "{} shares unfairly even where paths and congestion controls are the same.",
-    JOINED_FAIRNESS: (
-        "{} shares unfairly even where paths and congestion controls are the same, and the second "
-        "flow starts when the first one fills the path."
-    ),
-    RTT_UNFAIRNESS: "{} favours short round trips more than standard TCP does.",
-    BEYOND_BOUND: "{} favours short round trips by more than (RTT2/RTT1)^2.",
-    CONVERGENCE: "{} converges slowly after a flow has joined: it waits long for its share.",
-    EVENNESS: "{} converges slowly after a flow has joined: both are long until they share evenly.",
-}
-
 ACCUSED = {
     FAIRNESS: ("scalable", "fast"),
     JOINED_FAIRNESS: ("scalable", "fast"),
@@ -158,7 +136,7 @@ def claims(results: Results) -> list[Claim]:
     """Judge the source's claims on fairness, round trips, convergence and recovery."""
     compared = comparisons(results)
     judged = [
-        _has_fault(control, fault, compared.get(fault))
+        fault_claim(control, fault, compared.get(fault))
         for fault, accused in ACCUSED.items()
         for control in accused
     ]
@@ -167,6 +145,7 @@ def claims(results: Results) -> list[Claim]:
         _has_none(compared),
         _recovers_slowly(part_of(results, "recovery", recoveries)),
         _suffers_from_an_early_drop(part_of(results, "early-drop", _early_drop)),
+        *further_claims(results),
         exercised(results),
     ]
 
@@ -204,55 +183,10 @@ def with_decades(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Claim:
-    own = _own(compared, control)
-    side = "smaller" if fault.worse is Worse.LESS else "larger"
-    return Claim(
-        statement=STATEMENTS[fault].format(IN_FULL[control]),
-        rule=(
-            f"{_MEASURED[fault]}, against {_COMPARED.get(fault, _PAIRED)}. Worse in a "
-            f"cell: {side} by more than {fault.margin:g}{fault.unit}, with the whole 95 % interval "
-            f"on that side. Holds: worse in more than {MOST_RATIO:.0%} of the cells, better in at "
-            f"most {SOME_RATIO:.0%}; for some: worse in more than {SOME_RATIO:.0%}, and in more "
-            "than it is better; otherwise it fails; undecided without a second seed."
-        ),
-        verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
-        evidence=_fault_in_words(own, fault)
-        + (_standard_itself(compared, fault) if own.height else ""),
-        details=own,
-        in_short=_where_worse({fault: own}),
-    )
-
-
-_PAIRED = "standard TCP in every cell, paired by seed"
-
-_COMPARED = {BEYOND_BOUND: "what rates as 1/RTT^2 give in every cell, which is the source's bound"}
-
-_MEASURED = {
-    FAIRNESS: "Smaller goodput by larger",
-    JOINED_FAIRNESS: (
-        "Smaller goodput by larger in the last half of the time that the second flow was watched"
-    ),
-    RTT_UNFAIRNESS: (
-        "Goodput of the flow with the shorter round trip by that of the longer, as a power of ten, "
-        "at most 3"
-    ),
-    CONVERGENCE: (
-        "Time until a window of a second gives the second flow 80 % of its fair share, at most as "
-        "long as it was watched; slow start alone may do that"
-    ),
-    EVENNESS: (
-        "Time until in a window of a second both flows have the same but for 10 % of what both "
-        "have, at most as long as they were watched"
-    ),
-}
-_MEASURED[BEYOND_BOUND] = _MEASURED[RTT_UNFAIRNESS]
-
-
 def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
-    frames = {fault: _own(frame, ACQUITTED) for fault, frame in compared.items()}
+    frames = {fault: rows_of(frame, ACQUITTED) for fault, frame in compared.items()}
     there = {fault: own for fault, own in frames.items() if own.height}
-    text = " ".join(_fault_in_words(own, fault) for fault, own in there.items())
+    text = " ".join(fault_in_words(own, fault) for fault, own in there.items())
     return Claim(
         statement=f"{IN_FULL[ACQUITTED]} has none of these faults.",
         rule=(
@@ -264,19 +198,19 @@ def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
             if len(there) == len(ACCUSED)
             else Verdict.UNDECIDED
         ),
-        evidence=text or _NOT_RUN,
+        evidence=text or NOT_RUN,
         details=(
             pl.concat(list(there.values()), how="diagonal_relaxed") if there else pl.DataFrame()
         ),
-        in_short=_where_worse(there),
+        in_short=where_worse(there),
     )
 
 
 def _recovers_slowly(found: pl.DataFrame | None) -> Claim:
     known = pl.DataFrame() if found is None else found
-    own = _own(known, STANDARD).drop_nulls("round_trips") if known.height else known
+    own = rows_of(known, STANDARD).drop_nulls("round_trips") if known.height else known
     if own.height == 0:
-        verdict, evidence = Verdict.UNDECIDED, _NOT_RUN
+        verdict, evidence = Verdict.UNDECIDED, NOT_RUN
     else:
         row = own.row(0, named=True)
         off = abs(row["round_trips"] / RECOVERY_ROUND_TRIPS - 1)
@@ -312,8 +246,8 @@ def _early_drop(results: Results) -> pl.DataFrame:
 
 def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
     known = pl.DataFrame() if found is None else found
-    own = _own(known, "highspeed")
-    verdict, evidence = Verdict.UNDECIDED, _NOT_RUN
+    own = rows_of(known, "highspeed")
+    verdict, evidence = Verdict.UNDECIDED, NOT_RUN
     if own.height:
         trips = mean_interval(own["convergence_capped_s"].to_numpy() / EARLY_DROP_RTT_S)
         verdict = _long(trips.low, trips.high)
@@ -361,56 +295,3 @@ def _seconds_in_words(control: str, rows: pl.DataFrame) -> str:
     cut = f" (in {never} of {rows.height} runs not at all)" if never else ""
     bounds = interval_in_words(mean.low, mean.high, ".0f")
     return f"{name} {mean.estimate:.0f} s{bounds}{cut}"
-
-
-_NOT_RUN = "The runs that this needs are not there."
-
-
-def _own(compared: pl.DataFrame | None, control: str) -> pl.DataFrame:
-    if compared is None or compared.is_empty():
-        return pl.DataFrame()
-    return compared.filter(pl.col(CONTROL) == control)
-
-
-def _fault_in_words(own: pl.DataFrame, fault: Fault) -> str:
-    if own.is_empty():
-        return _NOT_RUN
-    worst = own.sort("difference", descending=fault.worse is Worse.MORE).row(0, named=True)
-    bounds = interval_in_words(worst["low"], worst["high"], "+.3g")
-    other = "bound" if "bound" in own.columns else "mean_standard"
-    mean, standard = _mean(own, fault, "mean"), _mean(own, fault, other)
-    return (
-        f"{fault.name}: worse than {fault.than} in {own['is_worse'].sum()} of {own.height} "
-        f"cells, better in {own['is_better'].sum()}; mean over cells {mean} against {standard}; "
-        f"worst: {worst['mean']:.3g} against {worst[other]:.3g}{fault.unit}, "
-        f"{worst['difference']:+.3g}{bounds} ({_place(worst)})."
-    )
-
-
-def _standard_itself(compared: pl.DataFrame | None, fault: Fault) -> str:
-    """Count the cells in which standard TCP exceeds the bound; empty if it is the baseline."""
-    own = _own(compared, STANDARD)
-    if own.is_empty():
-        return ""
-    return f" Standard TCP is worse than {fault.than} in {own['is_worse'].sum()} of {own.height}."
-
-
-def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
-    """Count the cells with and without each fault."""
-    return sentence(
-        [
-            f"{fault.name[0].lower()}{fault.name[1:]} is worse than that of {fault.than} in "
-            f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
-            for fault, own in compared.items()
-            if own.height
-        ]
-    )
-
-
-def _mean(own: pl.DataFrame, fault: Fault, column: str) -> str:
-    return f"{own.select(pl.col(column).mean()).item():.3g}{fault.unit}"
-
-
-def _place(row: dict[str, object]) -> str:
-    named = {RTT: "{} ms", "limit": "queue {}"}
-    return ", ".join(named.get(name, "{}").format(row[name]) for name in PLACE if name in row)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
 
-from fairwind.plots import PALETTE, Figure, inline, themed
-from fairwind.plots.theme import SHAPES
+from fairwind.plots import Figure, inline, themed
 from fairwind.results import Results
 from fairwind.statistics import burden, rtt_unfairness_bound
 from fairwind.studies import drawn_if_run
-from fairwind.studies.comparisons import interval_per_panel
 
+from .charts import OF_RTT, SEEDS, Axis, lines, means, with_path_panel
+from .further_figures import further_figures
 from .measures import (
     BANDWIDTH,
     CONTROL,
@@ -26,112 +25,12 @@ from .measures import (
     STANDARD,
     STARVED_RATIO,
     WINDOW_S,
-    controls,
     harms,
     joining,
     part_of,
     shares,
     with_places,
 )
-
-BOUND_COLOUR = "#9a9a9a"
-STANDARD_COLOUR = "#000000"
-WIDTH, HEIGHT = 300, 240
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Horizontal axis: a column and its title."""
-
-    column: str
-    title: str
-
-
-def lines(
-    frame: pl.DataFrame,
-    axis: Axis,
-    title: str,
-    panels: str,
-    *,
-    domain: tuple[float, float] | None = None,
-    logarithmic: bool = False,
-) -> alt.TopLevelMixin:
-    """Draw means with intervals, one line for each congestion control, standard TCP in black.
-
-    Each has its own shape, too, for readers who cannot distinguish the colours.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        `CONTROL`, the columns of the axis and the panels, ``mean``, ``low``, ``high``.
-    title : str
-        The measure, with its unit.
-    panels : str
-        The column with one panel per value, in the order of the frame.
-    domain : tuple of float, optional
-        What is possible: intervals are cut there, and y ends there unless it is logarithmic.
-    logarithmic : bool
-        Whether y is.
-    """
-    names = controls(frame)
-    order = frame[axis.column].unique(maintain_order=True)
-    if order.dtype.is_numeric():
-        order = order.sort()
-    if domain is not None:  # an interval may be wider than what is possible
-        frame = frame.with_columns(pl.col("low", "high").clip(*domain))
-    base = alt.Chart(inline(frame)).encode(
-        x=alt.X(
-            f"{axis.column}:O", sort=order.to_list(), title=axis.title, axis=alt.Axis(labelAngle=0)
-        ),
-        color=alt.Color(f"{CONTROL}:N", scale=_colours(names), legend=alt.Legend(title=None)),
-    )
-    measure = _measure(title, domain, logarithmic=logarithmic)
-    drawn = base.mark_line(strokeWidth=1.5).encode(y=measure)
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        shape=_shapes(names),
-        y=measure,
-        tooltip=[
-            alt.Tooltip(f"{CONTROL}:N"),
-            alt.Tooltip(f"{axis.column}:N"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
-        ],
-    )
-    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
-    values = frame[panels].unique(maintain_order=True).to_list()
-    chart = (
-        alt.layer(bars, drawn, points)
-        .properties(width=WIDTH, height=HEIGHT)
-        .facet(facet=alt.Facet(f"{panels}:N", sort=values, title=None), columns=3)
-    )
-    return themed(chart)
-
-
-def _measure(title: str, domain: tuple[float, float] | None, *, logarithmic: bool) -> alt.Y:
-    """Give y: with a line for each power of ten, or from zero, or between bounds."""
-    if logarithmic:
-        decades = [10.0**power for power in range(-3, 4)]
-        scale, axis = alt.Scale(type="log"), alt.Axis(values=decades)
-    else:
-        scale = alt.Scale(zero=True) if domain is None else alt.Scale(domain=list(domain))
-        axis = alt.Axis()
-    return alt.Y("mean:Q", title=title, scale=scale, axis=axis)
-
-
-def _shapes(names: list[str]) -> alt.Shape:
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
-    scale = alt.Scale(domain=names, range=shapes)
-    return alt.Shape(f"{CONTROL}:N", scale=scale, legend=alt.Legend(title=None))
-
-
-def _colours(names: list[str]) -> alt.Scale:
-    """Give standard TCP black, a bound grey, and all others their colours."""
-    fixed = {STANDARD: STANDARD_COLOUR} | {
-        name: BOUND_COLOUR for name in names if name.startswith("(")
-    }
-    others = [name for name in names if name not in fixed]
-    colours = fixed | {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(others)}
-    return alt.Scale(domain=names, range=[colours[name] for name in names])
-
 
 COLOURS = alt.Scale(domain=["first", "second"], range=["#c8352b", "#2166ac"])
 
@@ -208,9 +107,6 @@ def _panels(frame: pl.DataFrame, measure: str, title: str, columns: int) -> alt.
     return themed(chart)
 
 
-SEEDS = "Points: mean over seeds; bars: 95 % interval of it."
-
-OF_RTT = Axis(RTT, "round trip / ms")
 RATIOS = (1 / STARVED_RATIO, STARVED_RATIO)
 EFFICIENCY_RTT_MS = (42, 162, 324)
 
@@ -236,6 +132,7 @@ def figures(results: Results) -> list[Figure]:
         _fairness_of_queues(alike),
         *drawn_if_run(early, rates_over_time),
         *drawn_if_run(part_of(results, "stacks", shares), _stacks),
+        *further_figures(results),
     ]
 
 
@@ -246,7 +143,7 @@ def _chosen_limit(frame: pl.DataFrame) -> str:
 
 
 def _fairness(alike: pl.DataFrame, limit: str) -> Figure:
-    frame = _means(alike.filter(pl.col(LIMIT) == limit), "fairness", (BANDWIDTH, RTT))
+    frame = means(alike.filter(pl.col(LIMIT) == limit), "fairness", (BANDWIDTH, RTT))
     return Figure(
         name="fairness-against-rtt",
         title="Fairness of two flows with one congestion control and one round trip",
@@ -256,7 +153,7 @@ def _fairness(alike: pl.DataFrame, limit: str) -> Figure:
 
 
 def _fairness_of_queues(alike: pl.DataFrame) -> Figure:
-    frame = _means(alike, "fairness", PLACE).with_columns(
+    frame = means(alike, "fairness", PLACE).with_columns(
         pl.format("{}, queue {}", BANDWIDTH, LIMIT).alias("panel")
     )
     return Figure(
@@ -310,7 +207,7 @@ def _friendliness(beside: pl.DataFrame, alike: pl.DataFrame, limit: str) -> list
     )
     joined = chosen.join(baseline, on=[BANDWIDTH, LIMIT, RTT, "seed"], maintain_order="left")
     burdens = [burden(row["first"], row["alike"]) for row in joined.iter_rows(named=True)]
-    left = _means(joined.with_columns(pl.Series("burden", burdens)), "burden", (BANDWIDTH, RTT))
+    left = means(joined.with_columns(pl.Series("burden", burdens)), "burden", (BANDWIDTH, RTT))
     return [
         Figure(
             name="friendliness",
@@ -341,7 +238,7 @@ def _harm(harmed: pl.DataFrame, limit: str) -> Figure:
     chosen = harmed.filter(pl.col(LIMIT) == limit).with_columns(
         pl.format("{}, {}", "suffers", BANDWIDTH).alias("panel")
     )
-    frame = _means(chosen, "harm", ("panel", RTT))
+    frame = means(chosen, "harm", ("panel", RTT))
     least = float(frame.select(pl.col("mean").min()).item())
     return Figure(
         name="harm",
@@ -379,7 +276,7 @@ def _convergence(joined: pl.DataFrame) -> list[Figure]:
             title=title,
             caption=text.format(what),
             chart=lines(
-                _means(joined, measure, (BANDWIDTH, RTT)),
+                means(joined, measure, (BANDWIDTH, RTT)),
                 OF_RTT,
                 "time / s",
                 BANDWIDTH,
@@ -407,9 +304,7 @@ def _convergence(joined: pl.DataFrame) -> list[Figure]:
 def _efficiency(alike: pl.DataFrame) -> Figure:
     rtts = [rtt for rtt in EFFICIENCY_RTT_MS if rtt in alike[RTT].unique()]
     shown = alike.filter(pl.col(RTT).is_in(rtts)) if rtts else alike
-    frame = _means(shown, "efficiency", PLACE).with_columns(
-        pl.format("{}, {} ms", BANDWIDTH, RTT).alias("panel")
-    )
+    frame = with_path_panel(means(shown, "efficiency", PLACE))
     return Figure(
         name="efficiency-against-queue",
         title="Efficiency of two flows with one congestion control and one round trip",
@@ -419,7 +314,7 @@ def _efficiency(alike: pl.DataFrame) -> Figure:
 
 
 def _stacks(stacks: pl.DataFrame) -> Figure:
-    frame = _means(stacks, "fairness", ("stack", RTT))
+    frame = means(stacks, "fairness", ("stack", RTT))
     return Figure(
         name="stacks",
         title="What the choice of a stack changes at 250 Mbit/s",
@@ -432,14 +327,9 @@ def _stacks(stacks: pl.DataFrame) -> Figure:
     )
 
 
-def _means(frame: pl.DataFrame, measure: str, places: tuple[str, ...]) -> pl.DataFrame:
-    means = interval_per_panel(frame, measure, (CONTROL, *places))
-    return means.drop("replicates")
-
-
 def _geometric_means(frame: pl.DataFrame, measure: str, places: tuple[str, ...]) -> pl.DataFrame:
     logarithm = pl.col(measure).clip(*RATIOS).log10()
-    means = _means(frame.with_columns(logarithm.alias(measure)), measure, places)
-    return means.with_columns(
+    found = means(frame.with_columns(logarithm.alias(measure)), measure, places)
+    return found.with_columns(
         (pl.col(name) * math.log(10)).exp().alias(name) for name in ("mean", "low", "high")
     )

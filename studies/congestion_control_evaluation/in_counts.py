@@ -15,13 +15,16 @@ import fairwind
 
 from .baseline import FAIRNESS, Fault, Worse
 from .claims import comparisons
-from .measures import BANDWIDTH, CONTROL, LIMIT, PLACE, controls, shares
+from .fault_claims import place_in_words
+from .further_claims import further_comparisons
+from .measures import BANDWIDTH, CONTROL, LIMIT, NUMBER, controls, shares
 
 
 def main(folder: str) -> None:
     """Print all tables."""
     results = fairwind.open(folder)
-    alike, compared = shares(results), comparisons(results)
+    alike = shares(results)
+    compared = comparisons(results) | further_comparisons(results)
     names = controls(alike)
     _head("identical flows", names)
     for measure in ("fairness", "efficiency"):
@@ -35,9 +38,8 @@ def main(folder: str) -> None:
 def _fault(fault: Fault, found: pl.DataFrame, names: list[str]) -> None:
     print()
     _head(f"{fault.name}, than {fault.than}", names)
-    column = LIMIT if LIMIT in found.columns else BANDWIDTH
     for side in ("worse", "better"):
-        _rows(side, found, names, column, _count(side), "d")
+        _rows(side, found, names, _rows_by(found), _count(side), "d")
     for label, number in (
         ("worse in all", _count("worse")),
         ("better in all", _count("better")),
@@ -47,6 +49,14 @@ def _fault(fault: Fault, found: pl.DataFrame, names: list[str]) -> None:
         print(f"| {label} |", " | ".join(totals), "|")
     worst = [_worst(fault, found.filter(pl.col(CONTROL) == name)) for name in names]
     print("| worst |", " | ".join(worst), "|")
+
+
+def _rows_by(found: pl.DataFrame) -> str:
+    """Choose the axis of the rows: the number of flows, or the queue, if several were run."""
+    several = (
+        name for name in (NUMBER, LIMIT) if name in found.columns and found[name].n_unique() > 1
+    )
+    return next(several, BANDWIDTH)
 
 
 def _head(title: str, names: list[str]) -> None:
@@ -80,8 +90,7 @@ def _worst(fault: Fault, own: pl.DataFrame) -> str:
         return "-"
     row = faulty.row(0, named=True)
     than = row["bound"] if "bound" in row else row["mean_standard"]
-    place = ", ".join(str(row[name]) for name in PLACE if name in row)
-    return f"{row['mean']:.2f} by {than:.2f} at {place} ms"
+    return f"{row['mean']:.2f} by {than:.2f} at {place_in_words(row)}"
 
 
 if __name__ == "__main__":

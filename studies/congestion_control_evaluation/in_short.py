@@ -18,10 +18,12 @@ import polars as pl
 import fairwind
 from fairwind.results import Results
 
+from .further import further_part
 from .measures import (
     BANDWIDTH,
     CONTROL,
     LIMIT,
+    NUMBER,
     RTT,
     STARVED_RATIO,
     controls,
@@ -79,6 +81,28 @@ def lines(results: Results) -> list[Line]:
         *(Line(f"harm to standard TCP: {own['suffers'][0]}", own, "harm") for own in suffering),
         Line("advantage over a flow of 162 ms", apart, "advantage", ".2g", geometric),
         Line("efficiency, start together", alike, "efficiency"),
+        *_beyond_two_flows(results),
+    ]
+
+
+def _beyond_two_flows(results: Results) -> list[Line]:
+    """Give the lines of more flows, of flows that stop, and of other traffic."""
+    many = further_part(results, "many")
+    numbers = [] if many is None else many.partition_by(NUMBER, maintain_order=True)
+    crossed, reversed_too = (further_part(results, name) for name in ("cross", "reverse"))
+    return [
+        *(Line(f"fairness of {own[NUMBER][0]} flows", own, "fairness") for own in numbers),
+        Line(
+            "seconds to use what a flow leaves",
+            further_part(results, "leaving"),
+            "taken_capped_s",
+            ".0f",
+        ),
+        Line("fairness beside cross traffic", crossed, "fairness"),
+        Line("share of cross traffic", crossed, "other_ratio"),
+        Line("fairness beside traffic the other way", reversed_too, "fairness"),
+        Line("efficiency beside traffic the other way", reversed_too, "efficiency"),
+        Line("share of the way back", reversed_too, "other_ratio"),
     ]
 
 

@@ -21,11 +21,17 @@ from fairwind.statistics import (
     jain_index,
     min_to_max,
 )
+from fairwind.studies.workloads import end_of_run
 
 CONTROL, BANDWIDTH, LIMIT, RTT = "control", "bandwidth", "limit", "rtt_ms"
 
 PLACE = (BANDWIDTH, LIMIT, RTT)
 """Columns that identify a cell of the source's grid."""
+
+NUMBER = "number"
+"""The axis of the number of flows, where there are more than two."""
+
+ALL_PLACES = (*PLACE, NUMBER)
 
 STANDARD = "reno"
 """The label of standard TCP, the baseline of everything."""
@@ -343,8 +349,7 @@ def victims(results: Results) -> pl.DataFrame:
 def transfers(results: Results) -> pl.DataFrame:
     """Give the mean time that transfers took; who was not done counts to the end of the run."""
     flows = with_places(results.flows.filter(pl.col("group") == VICTIM))
-    ends = {cell.index: _seconds(cell.experiment) for cell in results.manifest.plan.cells}
-    until = pl.col("cell").replace_strict(ends, return_dtype=pl.Float64) - pl.col("start_s")
+    until = end_of_run(results) - pl.col("start_s")
     return (
         flows.with_columns(pl.col("completion_time_s").fill_null(until))
         .group_by([CONTROL, *PLACE, "seed"], maintain_order=True)
@@ -373,8 +378,3 @@ def _harm(row: Mapping[str, float | None], one: Suffering) -> float:
     if alone is None or beside is None:
         return math.nan
     return harm(alone, beside, more_is_better=one.more_is_better)
-
-
-def _seconds(experiment: Mapping[str, object]) -> float:
-    """Read the duration of an experiment."""
-    return parse_seconds(str(experiment["duration"]))

@@ -13,6 +13,7 @@ from fairwind.studies import Part, Study, leading_and_further
 
 from .claims import claims
 from .figures import figures
+from .further import READERS
 
 _SOURCES = ("reno", "scalable", "highspeed", "bic", "fast", "htcp", "cubic")
 _OTHERS = ("bbr", "bbr3", "vegas", "westwood", "illinois", "hybla", "ledbat")
@@ -40,16 +41,23 @@ _REDUCED: dict[str, dict[str, str]] = {
     "traces": {"sweep.path.rtt": '["42 ms", "162 ms"]', "duration": "180 s"},
     "recovery": {"sweep.control": '["reno", "htcp"]'},
     "early-drop": {"sweep.repeat": "3", "sweep.control": '["reno", "highspeed", "htcp"]'},
+    "many": _FEWER_PATHS | {"sweep.number": '["2", "8"]'},
+    "leaving": _FEWER_PATHS,
+    "cross": _FEWER_PATHS,
+    "reverse": _FEWER_PATHS,
 }
+
+_FURTHER = ("alone", "transfers", *READERS)
+"""Parts beyond the source: harm to standard TCP, more flows, flows that stop, other traffic."""
 
 _TWO_QUEUES = {"sweep.path.queue.limit": '["20 % bdp", "100 % bdp"]'}
 
-_FULL: dict[str, dict[str, str]] = {
-    name: {} for name in _REDUCED if name not in ("alone", "transfers")
-} | {"convergence": _TWO_QUEUES}
+_FULL: dict[str, dict[str, str]] = {name: {} for name in _REDUCED if name not in _FURTHER} | {
+    "convergence": _TWO_QUEUES
+}
 
-_BEYOND: dict[str, dict[str, str]] = _FULL | {"alone": {}, "transfers": {}, "stacks": {}}
-"""Parts beyond the source: harm to standard TCP, and stacks of that time and today."""
+_BEYOND: dict[str, dict[str, str]] = _FULL | {name: {} for name in _FURTHER} | {"stacks": {}}
+"""Also the parts beyond the source, and stacks of that time and today."""
 
 _EXTRA: dict[str, dict[str, str]] = {
     name: {}
@@ -104,7 +112,7 @@ _FORMS = {
     "kernel-reduced": _on_kernel(is_short=True),
 }
 
-_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+_LED, _PARTS = leading_and_further(_FORMS, _LEADING)
 
 STUDY = Study(
     name="congestion-control-evaluation",
@@ -112,7 +120,7 @@ STUDY = Study(
     source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
     package=__package__,
     forms=_LED,
-    parts=_FURTHER,
+    parts=_PARTS,
     kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
     kernel_jobs=2,
     figures=figures,

@@ -278,7 +278,7 @@ def test_help_of_study_lists_forms_and_parts(tmp_path):
     assert (code, error) == (0, "")
     text = out[out.index("Leith") :].splitlines()
     assert "  --form full: 8103 runs" in text
-    assert "  --form beyond: 8958 runs" in text
+    assert "  --form beyond: 10533 runs" in text
     assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in text
     assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in text
     assert "  --form kernel: 444 runs (used by --on kernel for full)" in text

@@ -27,6 +27,7 @@ def results(
     *rows: dict[str, object],
     kind: str = "greedy",
     volume: str | None = None,
+    stop: str | None = None,
     setup_s: float | None = 0.1,
 ) -> SimpleNamespace:
     """Give a run of one cell with exercised flows, except for the given changes."""
@@ -34,7 +35,8 @@ def results(
         {"cell": 0, "replicate": 0, "flow": flow, "group": "one", **EXERCISED, **row}
         for flow, row in enumerate(rows)
     ]
-    experiment = {"flows": [{"name": "one", "workload": {"kind": kind, "volume": volume}}]}
+    group = {"name": "one", "workload": {"kind": kind, "volume": volume}, "stop": stop}
+    experiment = {"flows": [group]}
     plan = Plan("one", "", (), (), (Cell(0, {}, experiment),), (), {})
     senders = pl.DataFrame(lines).with_columns(pl.col("cell").cast(pl.UInt32))
     flows = senders.select("cell", "replicate", "flow", setup_time_s=pl.lit(setup_s, pl.Float64))
@@ -70,6 +72,11 @@ def test_a_stream_that_has_sent_its_volume_is_not_accused_of_having_nothing_to_s
     assert limits_in_words(results(early, volume="1 MB")) == []
     never_sent = {"busy_s": 0.0}
     assert limited_senders(results(never_sent, volume="1 MB"))["reason"].to_list() == ["connection"]
+
+
+def test_a_stream_that_stops_is_not_accused_of_having_nothing_to_send():
+    early = {"busy_s": 50.0}
+    assert limited_senders(results(early, stop="50 s")).is_empty()
 
 
 def test_lost_syn_is_not_idle_time_of_application():

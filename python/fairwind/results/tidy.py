@@ -198,10 +198,16 @@ def _groups_of_transfers(results: Results) -> Iterator[tuple[int, str, float]]:
 
 def workloads(results: Results) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Give cells, groups and their workloads; of captures nothing is known of these."""
+    for cell, group in groups_with_workload(results):
+        yield cell, group["name"], group["workload"]
+
+
+def groups_with_workload(results: Results) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Give cells and the tables of their groups of flows; of captures none has a workload."""
     for cell in results.manifest.plan.cells:
         for group in cell.experiment.get("flows", ()):
             if "workload" in group:
-                yield cell.index, group["name"], group["workload"]
+                yield cell.index, group
 
 
 def is_of_a_volume(workload: Mapping[str, Any]) -> bool:

@@ -33,6 +33,10 @@ ACK_LATENCIES = {
 }
 """What the sender sees; shown beside, not judged."""
 
+GOODPUT = {"goodput_bits_per_second": "goodput"}
+
+LOSS = {"packet_loss_ratio": "packet loss"}
+
 MORE_IS_BETTER = ("goodput_bits_per_second", "throughput_bits_per_second")
 """Measures of which a benefit is more; of all others it is less."""
 

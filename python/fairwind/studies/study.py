@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from fairwind.errors import FairwindError
 from fairwind.results import Claim, Results
 from fairwind.scenario import Scenario
+from fairwind.scenario.settings import Setting
 
 if TYPE_CHECKING:
     from fairwind.plots import Figure
@@ -28,12 +29,12 @@ class Part:
     ----------
     file : str
         The scenario file, beside the study's package.
-    settings : mapping of str to str
-        Keys that this form sets otherwise than the file, as with ``--set``.
+    settings : mapping of str to Setting
+        Keys that this form sets otherwise than the file, as `Scenario.with_settings` takes them.
     """
 
     file: str
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
 
 def full_and_reduced(fewer: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Part]]:

@@ -356,8 +356,10 @@ def test_a_window_without_a_loss_has_no_recovery():
 
 
 def test_worse_cell_exceeds_margin_and_interval():
-    details = compared([0.5, 0.05, -0.5, 0.0])
+    details = compared([0.5, 0.05, -0.5, 0.1])
     assert details["is_worse"].to_list() == [True, False, False, False]
+    # The last interval is 0.1015 +- 0.006.
+    assert details["may_be_worse"].to_list() == [True, False, False, True]
     assert details["is_better"].to_list() == [False, False, True, False]
     assert details["difference"][0] == pytest.approx(-0.5015)
 
@@ -375,6 +377,14 @@ def test_worse_cell_exceeds_margin_and_interval():
 )
 def test_fault_verdict_follows_share_of_cells(differences, verdict):
     assert verdict_of_fault(compared(differences)) is verdict
+
+
+def test_cells_that_may_be_worse_decide_nothing():
+    cells = compared([0.0] * 20)
+    undecided = cells.with_columns(may_be_worse=pl.Series([True] * 3 + [False] * 17))
+    assert verdict_of_fault(undecided) is Verdict.UNDECIDED
+    excluded = cells.with_columns(may_be_worse=pl.Series([True] * 2 + [False] * 18))
+    assert verdict_of_fault(excluded) is Verdict.FAILS
 
 
 def test_one_seed_decides_nothing():
