@@ -25,9 +25,11 @@ from fairwind.studies.comparisons import (
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
+    GOODPUT,
     HARM_RULE,
     IS_HARM,
     IS_WITHOUT_HARM,
+    LOSS,
     LOSS_RULE,
     benefits,
     effects_in_words,
@@ -82,10 +84,6 @@ def expected_steps(round_trip_s: float, interval_s: float) -> pl.DataFrame:
 
 AXIS = "modified"
 """Column of the share of thin streams with modified retransmission: none, half, all."""
-
-GOODPUT = {"goodput_bits_per_second": "goodput"}
-
-LOSS = {"packet_loss_ratio": "packet loss"}
 
 ACK_LATENCY = {"ack_latency_p99_s": "99th percentile of the ACK latency"}
 

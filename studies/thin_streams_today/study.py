@@ -22,6 +22,7 @@ from fairwind.studies.comparisons import (
 from fairwind.studies.effects import (
     BENEFIT_RULE,
     DELIVERY_LATENCIES,
+    GOODPUT,
     HARM_RULE,
     benefits,
     verdict_of,
@@ -35,8 +36,6 @@ from ..thin_streams import mechanisms, variants
 DISCIPLINE = "discipline"
 PLAIN = "pfifo"
 """The discipline that the others are compared with."""
-
-GOODPUT = {"goodput_bits_per_second": "goodput"}
 
 
 def disciplines(results: Results) -> list[str]:
