@@ -24,7 +24,7 @@ Remarks = Mapping[str, Mapping[str, str]]
 """By scenario, then by measure or by ``name.measure``: why a row stays apart or undecided."""
 
 UNDECIDED = Verdict.UNDECIDED
-GUESS = "probably"
+GUESS, UNKNOWN = "probably", "not known"
 """How a remark begins that was not proved."""
 
 RUNNING = "kernel"
@@ -147,7 +147,8 @@ def _answer(view: _View) -> Iterator[str]:
         yield line([_title(engine), *values])
     yield ""
     yield "*Differ*: 95 % intervals that exclude 0, of all that have a width, in scenarios without"
-    yield "a remark. Between equal engines 5 % do, by chance."
+    yield "a remark; those with one were found to differ. Between equal engines 5 % do, by chance:"
+    yield "what is beyond that is not explained."
     yield ""
 
 
@@ -244,10 +245,13 @@ def _apart(view: _View) -> Iterator[str]:
         yield "None."
         yield ""
         return
-    reasons = Counter(_remark(view.remarks, name, row) or "not known" for name, _, row in found)
-    guessed = sum(number for reason, number in reasons.items() if reason.startswith(GUESS))
+    reasons = Counter(_remark(view.remarks, name, row) or UNKNOWN for name, _, row in found)
+    guessed, unknown = (
+        sum(number for reason, number in reasons.items() if reason.startswith(kind))
+        for kind in (GUESS, UNKNOWN)
+    )
     yield (
-        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons "
+        f"{len(found)} rows: {guessed} for probable reasons, {unknown} for reasons "
         "that are not known, the others for reasons that the sources show or that were measured."
     )
     for reason in reasons:
@@ -257,7 +261,7 @@ def _apart(view: _View) -> Iterator[str]:
         yield "| scenario | of | measure | engine | simulator | kernel | difference |"
         yield "|---|---|---|---|---|---|---|"
         for name, engine, row in found:
-            if (_remark(view.remarks, name, row) or "not known") == reason:
+            if (_remark(view.remarks, name, row) or UNKNOWN) == reason:
                 yield line(
                     [_link(name), row.name, measure_in_words(row), _title(engine), *_values(row)]
                 )
