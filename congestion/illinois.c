@@ -10,8 +10,9 @@
  *   beta = 1/8 for d <= m/10, 1/2 for d >= 8m/10, linear between.
  * Parameters: alpha 0.3 to 10 segments per round trip; beta 1/8 to 1/2; below a window of 15 segments alpha 1 and
  * beta 1/2; after a queue, five round trips without one before alpha is 10 again.
- * Deviations: none from Linux but that fractions of a segment are kept, and in units of 1/1024 where it has 1/128
- * and 1/64.
+ * Deviations from Linux: growth counts the segments that an acknowledgment newly reports, where Linux counts all that it
+ * covers, so that the one that ends a recovery counts a window at once; fractions of a segment are kept, and in units of
+ * 1/1024 where it has 1/128 and 1/64.
  */
 #include <fairwind.h>
 

@@ -2,11 +2,15 @@
 
     python tools/kernel_screenings.py linux-7.3 --runs /tmp/runs
     python tools/kernel_screenings.py kernel --runs /tmp/runs --jobs 4 --at-once 2
+    python tools/kernel_screenings.py kernel --scenarios long-fast --router kernel --jobs 2
 
 A kernel takes hours for the suite `quick`: each scenario is kept as soon as it is done, in
 `docs/screenings/ENGINE/CONTROL.json`, and what is there is not run again without `--again`. The
 tables of `docs/screenings.md` are written from these files and from those of the simulator
 (`tools/screenings.py --baselines docs/screenings/quick`).
+
+Where a machine is too slow for our router in real time, `--router kernel` lets the kernel's own
+queue carry the packets, by netem and a shaper, if the kernel has these.
 
 With `--at-once` several scenarios are screened side by side: first those of the standard control,
 whose runs the others share. Runs in which the router was late are removed, and repeated.
@@ -29,8 +33,10 @@ from screenings import PAGE, all_controls, write_between, write_record
 from fairwind.screen.control import control_named
 from fairwind.screen.execute import FAULTS, ScenarioDone, ScreenSettings, screen
 from fairwind.screen.record import ScreenRecord, read_record
-from fairwind.screen.suite import Suite, suite_named
+from fairwind.screen.suite import Suite, Template, suite_named
 from fairwind.screen.verdicts import Finding, worst
+
+ROUTERS = ("user", "kernel")
 
 ATTEMPTS = 3
 """A scenario of which runs were late so often is given up."""
@@ -43,6 +49,7 @@ class Task:
     control: str
     scenario: str
     settings: ScreenSettings
+    router: str | None = None
 
 
 def main() -> None:
@@ -55,6 +62,7 @@ def main() -> None:
     parser.add_argument("--controls", type=parse_names, help="in their order; all if not given")
     parser.add_argument("--scenarios", type=parse_names, help="in their order; all if not given")
     parser.add_argument("--without", type=parse_names, default=(), help="scenarios to leave out")
+    parser.add_argument("--router", choices=ROUTERS, help="in the place of the scenario's own")
     parser.add_argument("--again", action="store_true", help="also what was screened before")
     arguments = parser.parse_args()
     suite = suite_named(SUITE)
@@ -65,7 +73,7 @@ def main() -> None:
     write_between(PAGE, BEGIN, tables(suite))
     for group in standards_first(controls, suite):
         wanted = [
-            Task(control, name, settings)
+            Task(control, name, settings, arguments.router)
             for control in group
             for name in missing(
                 file_of(arguments.engine, control), scenarios, is_again=arguments.again
@@ -110,7 +118,7 @@ def screen_in_time(task: Task) -> tuple[ScreenRecord, int]:
     """Screen a control in a scenario, again where the router was late; give how often it was."""
     suite = suite_named(SUITE)
     template = next(one for one in suite.templates if one.name == task.scenario)
-    alone = replace(suite, templates=(template,))
+    alone = replace(suite, templates=(routed(template, task.router),))
     done: list[ScenarioDone] = []
     for late in range(ATTEMPTS):
         record = screen(control_named(task.control), alone, task.settings, done.append)
@@ -119,6 +127,14 @@ def screen_in_time(task: Task) -> tuple[ScreenRecord, int]:
         for folder in done[-1].late:
             shutil.rmtree(folder)
     return record, ATTEMPTS
+
+
+def routed(template: Template, router: str | None) -> Template:
+    """Choose who carries the packets of a scenario with a path, if somebody is named."""
+    if router is None:
+        return template
+    settings = dict(template.settings)
+    return replace(template, settings=settings | {"path": {**settings["path"], "router": router}})
 
 
 def keep(suite: Suite, file: Path, one: ScreenRecord) -> None:

@@ -16,7 +16,7 @@ from fairwind.screen.verdicts import Finding, Verdict
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from kernel_screening_tables import areas_in_words, differences_in_words, pair_findings
-from kernel_screenings import merge_scenario, missing, standards_first
+from kernel_screenings import merge_scenario, missing, routed, standards_first
 from screenings import write_record
 
 SUITE = suite_named("quick")
@@ -80,3 +80,12 @@ def test_tables_have_both_verdicts_and_what_is_missing():
     assert rows["Outages"] == "-"
     (line,) = differences_in_words(pairs)
     assert line.startswith("| mine | idle: check | caution: 10 % [10, 10] | fail: 30 % [30, 30] |")
+
+
+def test_a_router_is_chosen_for_the_path_alone():
+    template = next(one for one in SUITE.templates if one.name == "long-fast")
+    assert routed(template, None) is template
+    changed = routed(template, "kernel")
+    assert changed.settings["path"] == {**template.settings["path"], "router": "kernel"}
+    assert changed.settings["flows"] == template.settings["flows"]
+    assert "router" not in template.settings["path"]
