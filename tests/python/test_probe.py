@@ -88,15 +88,17 @@ def test_overloaded_bucket_drops_and_delays_as_its_limit_says() -> None:
 @pytest.mark.kernel
 @pytest.mark.alone
 def test_events_are_as_many_as_the_kernel_counts() -> None:
-    # Counters are read a moment before and after the events, longer where the machine stalls.
-    for _ in range(3):
+    # Counters are read a moment before and after the events, longer where the machine stalls. And
+    # some kernels run no program in interrupts of a process that they protect.
+    for _ in range(5):
         found = measured(BUCKET, 2 * RATE)
         kernel, seen = found["discipline"], found["events"]
         assert seen["missed_events"] == 0
-        assert seen["enqueued_without_end"] == 0
         assert found["dropped_without_event"] == 0
-        if abs(seen["dropped_packets"] - kernel["dropped_packets"]) <= 10:
+        is_near = abs(seen["dropped_packets"] - kernel["dropped_packets"]) <= 10
+        if is_near and seen["enqueued_without_end"] == 0:
             break
+    assert seen["enqueued_without_end"] == 0
     assert seen["dropped_packets"] == pytest.approx(kernel["dropped_packets"], abs=10)
     assert seen["dequeued_segments"] == pytest.approx(kernel["sent_packets"], abs=10)
     [one] = [one for one in found["connections"] if one["protocol"] == "udp"]
