@@ -4,12 +4,14 @@
 
 What the queue of the device `probed` sends is dropped at the other end. Without a command it is
 probed in this process, and the result is printed as JSON; else the command runs meanwhile, and its
-exit code is ours.
+exit code is ours. With `"is_between"` they are sent from a quarter to half of the duration, and the
+queue is empty before and after, so that whatever counts there counts the same packets.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import socket
 import subprocess
@@ -33,12 +35,14 @@ def main() -> int:
     wanted: dict[str, Any] = json.loads(sys.argv[1])
     make_device(wanted["queue"], wanted.get("child"), wanted.get("transmit_queues", 1))
     end = threading.Event()
-    sender = threading.Thread(target=send, args=(wanted["rate"], end), daemon=True)
+    duration = wanted.get("duration", 2.0)
+    span = (duration / 4, duration / 2) if wanted.get("is_between") else None
+    sender = threading.Thread(target=send, args=(wanted["rate"], end, span), daemon=True)
     sender.start()
     try:
         if sys.argv[2:]:
             return subprocess.run(sys.argv[2:], check=False).returncode
-        found = probe_queue(DEVICE, wanted.get("duration", 2.0))
+        found = probe_queue(DEVICE, duration)
     finally:
         end.set()
         sender.join()
@@ -73,14 +77,19 @@ def make_device(queue: str, child: str | None, transmit_queues: int) -> None:
         subprocess.run(shlex.split(command), check=True)
 
 
-def send(bits_per_second: float, end: threading.Event) -> None:
-    """Send datagrams evenly at this rate, headers included, until the end."""
+def send(bits_per_second: float, end: threading.Event, span: tuple[float, float] | None) -> None:
+    """Send datagrams evenly at this rate, headers included, until the end or from here to there."""
+    begin = time.monotonic()
+    last = math.inf
+    if span is not None:
+        last = begin + span[1]
+        time.sleep(span[0])
     interval = (PAYLOAD + 42) * 8 / bits_per_second
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         # The socket's own buffer must not hold back what the queue shall drop.
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
         due = time.monotonic()
-        while not end.is_set():
+        while not end.is_set() and due < last:
             with suppress(OSError):  # a full queue says so
                 sender.sendto(bytes(PAYLOAD), (THERE, 9))
             due += interval
