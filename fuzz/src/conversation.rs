@@ -80,7 +80,7 @@ impl Talk {
             }
             2 => {
                 let wanted = u32::from(u16::arbitrary(bytes)?);
-                self.ends[end].read(wanted);
+                self.ends[end].read(self.now, wanted);
             }
             3 if bytes.int_in_range(0..=7_u8)? == 0 => self.ends[end].close(),
             _ => {
@@ -159,7 +159,7 @@ impl Talk {
         let until = self.now + PATIENCE;
         while self.now < until && self.events < MOST_EVENTS && self.step() {
             for end in &mut self.ends {
-                end.read(u32::MAX);
+                end.read(self.now, u32::MAX);
             }
             self.flush(&mut Unstructured::new(&[]));
         }

@@ -163,7 +163,7 @@ impl Driven {
                 connection.write(u64::from(u16::arbitrary(bytes)?) * 7);
             }
             9 => {
-                connection.read(u32::from(u16::arbitrary(bytes)?));
+                connection.read(now, u32::from(u16::arbitrary(bytes)?));
             }
             10 => self.pass_to_deadline(),
             11 => connection.close(),

@@ -60,6 +60,7 @@
 //! |---|---|---|
 //! | reset within the window of SYN-RECEIVED, but not at its beginning | challenged | RFC 9293 §3.10.7.4; `tcp_check_req` |
 //! | packets are accepted | while the receive buffer is not overfull | `tcp_can_ingest` |
+//! | data that is read late counts for autotuning | as of the last segment | `tcp_rcv_space_adjust` |
 //! | segments are accepted | up to the furthest window edge ever offered | RFC 7323 §2.4; `tcp_max_receive_window` |
 //!
 //! **Switches that are off in every profile**

@@ -141,7 +141,7 @@ impl Path {
                 let receiver = &mut self.flows[number].receiver;
                 receiver.on_segment(now, &segment);
                 let readable = receiver.readable_bytes();
-                receiver.read(readable);
+                receiver.read(now, readable);
                 self.serve(number);
             }
             EventKind::AtSender(number, segment) => {

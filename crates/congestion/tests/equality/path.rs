@@ -138,7 +138,7 @@ impl Path<'_> {
         let now = self.now;
         self.ends[to].on_segment(now, segment);
         let readable = self.ends[to].readable_bytes();
-        self.ends[to].read(readable);
+        self.ends[to].read(now, readable);
         if to == 0 {
             let sender = &self.ends[0];
             self.record.lines.push(Line {

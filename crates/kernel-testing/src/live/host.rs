@@ -50,8 +50,8 @@ impl Stream {
     }
 
     /// Reads what has come in order, at most `limit` bytes.
-    pub fn read(&mut self, limit: u32) -> Vec<u8> {
-        let bytes = self.connection.read(limit);
+    pub fn read(&mut self, now: Instant, limit: u32) -> Vec<u8> {
+        let bytes = self.connection.read(now, limit);
         self.received.take(bytes)
     }
 

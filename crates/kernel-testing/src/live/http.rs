@@ -45,10 +45,10 @@ impl Application for HttpServer {
         host.listen(self.port);
     }
 
-    fn serve(&mut self, _: Instant, id: ConnectionId, stream: &mut Stream) {
+    fn serve(&mut self, now: Instant, id: ConnectionId, stream: &mut Stream) {
         let exchange = self.exchanges.entry(id).or_default();
         loop {
-            let read = stream.read(self.appetite);
+            let read = stream.read(now, self.appetite);
             if read.is_empty() {
                 break;
             }
@@ -163,7 +163,7 @@ impl Application for HttpClient {
         }
     }
 
-    fn serve(&mut self, _: Instant, _: ConnectionId, stream: &mut Stream) {
+    fn serve(&mut self, now: Instant, _: ConnectionId, stream: &mut Stream) {
         if stream.broken().is_some() {
             self.id = None;
             self.broken = stream.is_established();
@@ -174,7 +174,7 @@ impl Application for HttpClient {
             self.written += stream.write(&self.request[self.written..]);
         }
         loop {
-            let read = stream.read(self.appetite);
+            let read = stream.read(now, self.appetite);
             if read.is_empty() {
                 break;
             }

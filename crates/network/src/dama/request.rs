@@ -179,7 +179,9 @@ impl RateAndVolume {
             self.by_rate.pop_front();
         }
         if view.arrived > 0 {
-            self.by_rate.push_back((view.at + self.served_within, view.arrived));
+            // A multiplied rate carries no more than what arrived.
+            let carried = self.multiplier.of(view.arrived).min(view.arrived);
+            self.by_rate.push_back((view.at + self.served_within, carried));
         }
         let by_rate: u64 = self.by_rate.iter().map(|(_, bytes)| bytes).sum();
         self.by_volume.ask_for(view.backlog.saturating_sub(by_rate))

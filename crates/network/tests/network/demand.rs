@@ -187,13 +187,12 @@ fn what_the_rate_does_not_carry_is_requested_by_volume() {
     };
     assert_eq!(volumes(&uplinks), [0; 0], "the rate carries all of them");
     assert_eq!(sent, four_packets(times(1)).0);
-    // At half that rate two are left when its time is over: 160 + 200 + 80 + 160 ms, and the next request is at 640.
+    // At half that rate, one slot a frame, it carries two of them; the others are requested by volume with it.
     let half = Ratio::from_parts_per_billion(500_000_000);
     let (sent, uplinks) = four_packets(RequestPolicy::RbdcVbdc { multiplier: half });
     assert_eq!(volumes(&uplinks), [2_000]);
-    // Asked at 640, planned at 800, in force from 960 on.
     let ends: Vec<u64> = sent.iter().map(|(_, end)| *end).collect();
-    assert_eq!(ends, [490, 570, 970, 980]);
+    assert_eq!(ends, [490, 500, 510, 570]);
     let (sent, _) = four_packets(RequestPolicy::Rbdc { multiplier: half });
     assert_eq!(sent.len(), 2, "by rate alone the others wait for good");
 }

@@ -59,7 +59,7 @@ impl Simulation {
     #[inline]
     fn read(&mut self, id: EndId, now: Instant) {
         let end = &mut self.ends[id.index()];
-        let read = end.endpoint.read(u32::MAX);
+        let read = end.endpoint.read(now, u32::MAX);
         if read == 0 {
             return;
         }
@@ -367,7 +367,7 @@ impl Simulation {
         };
         let room = u32::try_from(relay.room()).unwrap_or(u32::MAX);
         let endpoint = &mut self.ends[from.index()].endpoint;
-        let read = endpoint.read(room);
+        let read = endpoint.read(now, room);
         if read > 0 {
             let end_offset = endpoint.received_bytes() - u64::from(endpoint.readable_bytes());
             let writer = self.ends[to.index()].writer.as_mut();

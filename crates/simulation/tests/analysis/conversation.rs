@@ -307,7 +307,7 @@ impl Conversation<'_> {
     fn read(&mut self, now: Instant) {
         if self.setting.reading.reads(now) {
             let readable = self.receiver.readable_bytes();
-            self.receiver.read(readable);
+            self.receiver.read(now, readable);
         }
     }
 

@@ -107,6 +107,9 @@ pub struct Receiving {
     /// Receive-buffer autotuning (`tcp_moderate_rcvbuf`, `tcp_rcv_space_adjust`); only for a buffer
     /// that counts memory.
     pub tuning: bool,
+    /// Autotuning counts data as read when the last segment came or went (`tcp_mstamp`), as in Linux 7.3; up to 6.18
+    /// `tcp_rcv_space_adjust` reads the clock.
+    pub tunes_by_cached_clock: bool,
     /// Maximum buffer of autotuning in bytes of memory (third number of `tcp_rmem`); the window
     /// shift of a SYN covers it.
     pub max_buffer: u32,
@@ -205,6 +208,7 @@ impl Receiving {
         Self {
             accounting: BufferAccounting::Payload,
             tuning: false,
+            tunes_by_cached_clock: false,
             max_buffer: 0,
             max_request: 0,
             buffer_is_set: false,
@@ -279,6 +283,7 @@ impl Receiving {
     /// Linux 7.3.
     pub fn linux_7_3() -> Self {
         Self {
+            tunes_by_cached_clock: true,
             challenges_half_open: true,
             takes_ever_offered: true,
             allows_overcommit: true,

@@ -223,8 +223,8 @@ impl Connection {
     /// Moves up to `bytes` received bytes to the application and returns their number. Drain
     /// [`poll_segment`](Self::poll_segment) afterwards: a window update or an acknowledgment may be due.
     #[inline]
-    pub fn read(&mut self, bytes: u32) -> u32 {
-        self.receiver.read(bytes, self.state)
+    pub fn read(&mut self, now: Instant, bytes: u32) -> u32 {
+        self.receiver.read(now, bytes, self.state)
     }
 
     /// Reads the urgent byte out of band (`MSG_OOB`); `peek` leaves it.

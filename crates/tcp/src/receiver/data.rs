@@ -354,7 +354,7 @@ impl Receiver {
     /// Moves up to `bytes` received bytes to the application and returns their number.
     #[expect(clippy::inline_always, reason = "with one caller it was, and one more cost a percent")]
     #[inline(always)]
-    pub(crate) fn read(&mut self, bytes: u32, state: State) -> u32 {
+    pub(crate) fn read(&mut self, now: Instant, bytes: u32, state: State) -> u32 {
         let taken = bytes.min(self.readable_bytes());
         if self.space.urgent.is_some() && bytes > 0 {
             self.skip_urgent();
@@ -369,7 +369,7 @@ impl Receiver {
         if self.counts_memory() {
             let first = taken.min(self.buffer.first_payload());
             self.buffer.release(taken);
-            self.adjust_space(from + first);
+            self.adjust_space(from + first, now);
         }
         self.acknowledge_read_data(taken, state);
         if self.space.urgent.is_some() {

@@ -24,8 +24,7 @@ pub(crate) struct Tuning {
     space: u32,
     read_from: SequenceNumber,
     read_since: Instant,
-    /// When a segment last came or went (`tcp_mstamp`): what is read long after counts as of then, since Linux does not
-    /// look at the clock for it.
+    /// When a segment last came or went (`tcp_mstamp`).
     clock: Instant,
 }
 
@@ -114,8 +113,11 @@ impl Receiver {
     /// After a read up to `read_to`, the end of the first packet read: compares with the bytes read
     /// before, once per round trip.
     #[inline]
-    pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber) {
+    pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber, now: Instant) {
         let tuning = &mut self.tuning;
+        if !self.config.receiving.tunes_by_cached_clock {
+            tuning.note_instant(now);
+        }
         let micros = tuning.clock.saturating_since(tuning.read_since).as_micros();
         if tuning.eightfold_rtt == 0 || micros < tuning.eightfold_rtt / 8 {
             return;

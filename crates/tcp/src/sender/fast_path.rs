@@ -243,7 +243,7 @@ mod tests {
                 }
                 Step::Read => {
                     for end in 0..2 {
-                        self.ends[end].read(u32::MAX);
+                        self.ends[end].read(self.now, u32::MAX);
                         self.drain(end);
                     }
                 }

@@ -223,7 +223,7 @@ impl Path {
             if to_receiver {
                 flow.receiver.on_segment(now, &segment);
                 let readable = flow.receiver.readable_bytes();
-                let read = flow.receiver.read(readable);
+                let read = flow.receiver.read(now, readable);
                 flow.received.push((now - Instant::ZERO, read.into()));
             } else {
                 flow.sender.on_segment(now, &segment);

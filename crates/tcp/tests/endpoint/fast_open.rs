@@ -50,7 +50,7 @@ fn valid_cookie_makes_data_readable() {
     server.on_segment(now, &syn);
     assert_eq!(events(&mut server), [Event::OpenedEarly]);
     assert_eq!((server.state(), server.readable_bytes()), (State::SynReceived, 500));
-    server.read(500);
+    server.read(now, 500);
     assert_eq!(server.write(3000), 3000);
     let answers = poll(&mut server, now);
     assert_eq!(answers[0].acknowledgment, SequenceNumber::new(1501));
@@ -186,7 +186,7 @@ fn early_close_sends_fin_before_establishment() {
     let (mut client, mut server) = (client(500, cookie(1)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
-    server.read(500);
+    server.read(now, 500);
     server.close();
     assert_eq!(server.write(1), 0);
     let answers = poll(&mut server, now);

@@ -84,7 +84,7 @@ fn the_receiver_does_not_announce_little_room() {
     let window = |segments: &[Segment]| segments.last().map(|s| s.window);
     let mut announced = vec![];
     for _ in 0..5 {
-        end.it.read(300);
+        end.it.read(end.now, 300);
         announced.extend(window(&end.sent()));
     }
     assert_eq!(announced, [1200], "after 1200 bytes, a full segment");
@@ -141,7 +141,7 @@ fn right_edge_does_not_recede() {
             answers = end.hear(&data(next, 700));
             next += 700;
         } else {
-            end.it.read(step % 7 * 311);
+            end.it.read(end.now, step % 7 * 311);
             answers.extend(end.sent());
         }
         answers.extend(end.wait_millis(100).into_iter().map(|(_, segment)| segment));

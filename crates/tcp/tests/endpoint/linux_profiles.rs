@@ -42,7 +42,7 @@ fn fin_beyond_closed_window_is_accepted() {
 fn fin_ends_the_report_of_a_duplicate() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK, 1, 1) });
-    end.it.read(1000);
+    end.it.read(end.now, 1000);
     end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK | Flags::FIN, 1, 1) });
     let answer = end.wait_millis(300).pop().map(|(_, answer)| answer).unwrap();
     assert_eq!(answer.acknowledgment, SequenceNumber::new(1002));
@@ -148,31 +148,35 @@ fn lost_urgent_segments_go_one_by_one() {
     assert_eq!(pushed, [false, false]);
 }
 
-/// Tuning does not look at the clock when data is read, which counts as of the last segment (`tcp_mstamp`).
+/// Linux 7.3 does not read the clock for autotuning: data counts as read at the last segment (`tcp_mstamp`).
 #[test]
-fn data_read_late_counts_as_of_the_last_segment() {
-    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
-    let mut next = 1;
-    let mut hear = |end: &mut Endpoint, bytes: u32| {
-        end.hear(&Segment { payload_bytes: bytes, ..segment(Flags::ACK | Flags::PSH, next, 1) });
-        next += bytes;
-    };
-    let space = |end: &Endpoint| end.it.tcp_info(end.now).receive_space_bytes.unwrap();
-    hear(&mut end, 1000);
-    end.it.read(1000);
-    // A window's worth of data takes a round trip.
-    end.wait_millis(100);
-    hear(&mut end, 65_000);
-    end.it.read(65_000);
-    assert_eq!(end.it.tcp_info(end.now).receiver_rtt, Some(Span::from_millis(100)));
-    assert_eq!(space(&end), 66_000);
-    end.wait_millis(10);
-    hear(&mut end, 60_000);
-    end.wait_millis(200);
-    end.it.read(60_000);
-    hear(&mut end, 10_000);
-    end.it.read(10_000);
-    assert_eq!(space(&end), 70_000, "the late read did not begin another round trip");
+fn late_read_counts_as_of_last_segment_on_linux_7() {
+    // On 6.18 the late read ends a round trip, and begins another one.
+    for (profile, expected) in [(Profile::Linux6_18, 66_000), (Profile::Linux7_3, 70_000)] {
+        let mut end = Endpoint::accepted(profile.config());
+        let mut next = 1;
+        let mut hear = |end: &mut Endpoint, bytes: u32| {
+            let data = segment(Flags::ACK | Flags::PSH, next, 1);
+            end.hear(&Segment { payload_bytes: bytes, ..data });
+            next += bytes;
+        };
+        let space = |end: &Endpoint| end.it.tcp_info(end.now).receive_space_bytes.unwrap();
+        hear(&mut end, 1000);
+        end.it.read(end.now, 1000);
+        // A window's worth of data takes a round trip.
+        end.wait_millis(100);
+        hear(&mut end, 65_000);
+        end.it.read(end.now, 65_000);
+        assert_eq!(end.it.tcp_info(end.now).receiver_rtt, Some(Span::from_millis(100)));
+        assert_eq!(space(&end), 66_000);
+        end.wait_millis(10);
+        hear(&mut end, 60_000);
+        end.wait_millis(200);
+        end.it.read(end.now, 60_000);
+        hear(&mut end, 10_000);
+        end.it.read(end.now, 10_000);
+        assert_eq!(space(&end), expected, "{}", profile.name());
+    }
 }
 
 /// A full buffer is packed into pages, each of which is free once it is read (`tcp_collapse`).
@@ -192,7 +196,7 @@ fn packed_data_is_released_as_it_is_read() {
     }
     let held = end.it.readable_bytes();
     assert!(held > 100_000 * 6 / 10, "{held} bytes: they were packed");
-    end.it.read(held / 2);
+    end.it.read(end.now, held / 2);
     let opened = end.sent().last().map(|answer| answer.window);
     assert!(opened > Some(0), "half of it was read: {opened:?}");
 }
@@ -210,7 +214,7 @@ fn data_behind_a_hole_is_released_as_it_is_read() {
     assert_eq!(held, 36 * 1460);
     let window = |end: &mut Endpoint| end.hear(&data(0)).last().map_or(0, |answer| answer.window);
     let before = window(&mut end);
-    end.it.read(held / 2);
+    end.it.read(end.now, held / 2);
     end.sent();
     let after = window(&mut end);
     assert!(u32::from(after) >= u32::from(before) + held / 3, "{before} and then {after}");
@@ -228,7 +232,7 @@ fn segments_beyond_the_window_are_counted() {
     assert_eq!(end.it.refused_segments().beyond_window, 1);
     end.hear(&data(1001, 60_000));
     assert_eq!(end.it.refused_segments().beyond_window, 2, "it reaches beyond the window");
-    end.it.read(1000);
+    end.it.read(end.now, 1000);
     end.sent();
     end.hear(&data(1001, 60_000));
     end.hear(&data(61_001, 1000));

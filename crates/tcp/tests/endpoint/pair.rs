@@ -279,7 +279,8 @@ impl Pair {
     /// Reads everything readable at `at`, byte by byte from the received data.
     pub fn read_all(&mut self, at: End) {
         let readable = self.end(at).readable_bytes();
-        let taken = self.end(at).read(readable) as usize;
+        let now = self.now;
+        let taken = self.end(at).read(now, readable) as usize;
         let stream = &mut self.streams[at.other() as usize];
         let from = stream.read.len();
         for position in from..from + taken {

@@ -142,7 +142,7 @@ fn only_linux_6_18_compresses_acks() {
             // Past the quick acknowledgments of the beginning.
             for number in 0..40 {
                 end.hear(&data(1 + 1000 * number, 1000));
-                end.it.read(1000);
+                end.it.read(end.now, 1000);
                 end.sent();
             }
             end.wait_millis(500);

@@ -185,7 +185,8 @@ fn reopened_scaled_window_holds_full_segment() {
     pair.run_until(Instant::from_secs(5));
     pair.dialogue.clear();
     for _ in 0..200 {
-        pair.server.read(1_000);
+        let now = pair.now;
+        pair.server.read(now, 1_000);
         pair.flush();
     }
     let min = pair

@@ -112,7 +112,8 @@ fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
         return bytes;
     }
     if left > 0 {
-        read.taken += host.act(index, |connection| connection.read(bytes.max(1)));
+        let now = host.now;
+        read.taken += host.act(index, |connection| connection.read(now, bytes.max(1)));
     }
     read.taken
 }
