@@ -223,8 +223,9 @@ def verdict_of_fault(own: pl.DataFrame) -> Verdict:
     -------
     Verdict
         Holds: worse in more than `MOST_RATIO` of the cells, better in `SOME_RATIO` at most; for
-        some: worse in more than `SOME_RATIO`, and in more cells than it is better. Fails: it is
-        better in as many, or may be worse in `SOME_RATIO` at most; else undecided.
+        some: worse in more than `SOME_RATIO`, and in more cells than it is better. Fails: it may be
+        worse in `SOME_RATIO` at most, or is better in more, and in as many as it may be worse in;
+        else undecided.
     """
     known = own.filter(pl.col("low").is_not_nan() & pl.col("low").is_not_null())
     if known.is_empty():
@@ -234,8 +235,10 @@ def verdict_of_fault(own: pl.DataFrame) -> Verdict:
     )
     if worse > MOST_RATIO and better <= SOME_RATIO:
         return Verdict.HOLDS
-    if worse > SOME_RATIO:
-        return Verdict.HOLDS_FOR_SOME if worse > better else Verdict.FAILS
+    if worse > SOME_RATIO and worse > better:
+        return Verdict.HOLDS_FOR_SOME
+    if better > SOME_RATIO and better >= open_or_worse:
+        return Verdict.FAILS
     return Verdict.UNDECIDED if open_or_worse > SOME_RATIO else Verdict.FAILS
 
 

@@ -11,7 +11,7 @@ from fairwind.studies.panels import interval_in_words, sentence
 
 from .baseline import MOST_RATIO, SOME_RATIO, Fault, Worse, verdict_of_fault
 from .measures import ALL_PLACES, BANDWIDTH, CONTROL, LIMIT, NUMBER, RTT, STANDARD
-from .steady import steady_cells
+from .steady import RECOVERIES, WITHIN_S, steady_cells
 
 IN_FULL = {
     "reno": "standard TCP",
@@ -77,7 +77,8 @@ def where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
     return sentence(
         [
             f"{fault.name[0].lower()}{fault.name[1:]} is worse than that of {fault.than} in "
-            f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
+            f"{own['is_worse'].sum()} of {own.height} cells, may be in "
+            f"{own.filter(pl.col('may_be_worse') & ~pl.col('is_worse')).height} more"
             for fault, own in compared.items()
             if own.height
         ]
@@ -90,8 +91,8 @@ def _where_steady(own: pl.DataFrame) -> str:
     if steady.height == own.height:
         return ""
     return (
-        f" In {steady.height} of these cells standard TCP recovers at least five times within the "
-        f"run; there it is worse in {steady['is_worse'].sum()} and better in "
+        f" In {steady.height} of these cells standard TCP recovers at least {RECOVERIES} times in "
+        f"{WITHIN_S:.0f} s; there it is worse in {steady['is_worse'].sum()} and better in "
         f"{steady['is_better'].sum()}."
     )
 

@@ -48,12 +48,13 @@ TAKING = Fault(
 )
 """The flow that stays needs longer, by more than a window."""
 
-_PARTS = {
+PARTS = {
     MANY_FAIRNESS: "many",
     CROSS_FAIRNESS: "cross",
     REVERSE_FAIRNESS: "reverse",
     TAKING: "leaving",
 }
+"""The part of the study that each fault is judged in."""
 
 JUDGED = {
     MANY_FAIRNESS: ("scalable", "fast"),
@@ -77,7 +78,7 @@ def further_claims(results: Results) -> list[Claim]:
 
 def further_comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
     """Compare all congestion controls with standard TCP, by fault, as far as parts were run."""
-    frames = {fault: further_part(results, name) for fault, name in _PARTS.items()}
+    frames = {fault: further_part(results, name) for fault, name in PARTS.items()}
     return {
         fault: against_standard(frame, fault)
         for fault, frame in frames.items()

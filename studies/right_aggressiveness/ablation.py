@@ -61,15 +61,19 @@ def gains(results: Results) -> list[str]:
     for variant in chosen:
         own = {row[PLACE]: row for row in found.filter(pl.col(VARIANT) == variant).to_dicts()}
         cells = [f"{100 * own[place]['relative_ratio']:+.0f}" for place in places]
-        lines.append(f"| {variant} | {_over_paths(results, variant)} | {' | '.join(cells)} |")
+        lines.append(f"| {variant} | {over_paths(results, variant)} | {' | '.join(cells)} |")
     return lines
 
 
-def _over_paths(results: Results, variant: str) -> str:
-    """Write the mean change over the paths of the search and its confirmation, seed by seed."""
+def over_paths(results: Results, variant: str) -> str:
+    """Write the mean change over the paths of the search and its confirmation, seed by seed.
+
+    As in the search, each path counts in units of the reference's mean over its seeds.
+    """
     own = results.groups.filter(pl.col("group") == "modified").filter(~pl.col(PLACE).is_in(UNSEEN))
     wide = own.pivot(VARIANT, index=[PLACE, "seed"], values=SLOWEST, aggregate_function="first")
-    changes = wide.with_columns((pl.col(variant) / pl.col(REFERENCE) - 1).alias("change"))
+    unit = pl.col(REFERENCE).mean().over(PLACE)
+    changes = wide.with_columns(((pl.col(variant) - pl.col(REFERENCE)) / unit).alias("change"))
     by_seed = changes.group_by("seed", maintain_order=True).agg(pl.col("change").mean())
     mean = mean_interval(100 * by_seed["change"].to_numpy().astype(np.float64))
     return f"{mean.estimate:+.1f} [{mean.low:+.1f}, {mean.high:+.1f}]"

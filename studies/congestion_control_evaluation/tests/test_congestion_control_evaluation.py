@@ -387,6 +387,26 @@ def test_cells_that_may_be_worse_decide_nothing():
     assert verdict_of_fault(excluded) is Verdict.FAILS
 
 
+@pytest.mark.parametrize(
+    ("worse", "may_be_worse", "better", "verdict"),
+    [
+        (1, 3, 16, Verdict.FAILS),
+        (0, 4, 3, Verdict.UNDECIDED),
+        (3, 5, 5, Verdict.FAILS),
+        (3, 6, 5, Verdict.UNDECIDED),
+    ],
+)
+def test_fault_fails_where_more_cells_are_better_than_may_be_worse(
+    worse, may_be_worse, better, verdict
+):
+    cells = compared([0.0] * 20).with_columns(
+        is_worse=pl.Series([place < worse for place in range(20)]),
+        may_be_worse=pl.Series([place < may_be_worse for place in range(20)]),
+        is_better=pl.Series([place >= 20 - better for place in range(20)]),
+    )
+    assert verdict_of_fault(cells) is verdict
+
+
 def test_one_seed_decides_nothing():
     frame = pl.DataFrame(
         {

@@ -11,6 +11,7 @@ from fairwind_studies.congestion_control_evaluation.baseline import FAIRNESS, ag
 from fairwind_studies.congestion_control_evaluation.fault_claims import fault_claim
 from fairwind_studies.congestion_control_evaluation.further import (
     BACK,
+    READERS,
     among_many,
     beside,
     leaving,
@@ -18,6 +19,7 @@ from fairwind_studies.congestion_control_evaluation.further import (
 from fairwind_studies.congestion_control_evaluation.further_claims import (
     JUDGED,
     MANY_FAIRNESS,
+    PARTS,
     further_claims,
 )
 from fairwind_studies.congestion_control_evaluation.measures import PAYLOAD_RATIO
@@ -172,4 +174,5 @@ def test_cross_traffic_would_be_a_fifth_of_the_rate():
 
 
 def test_every_part_judges_somebody():
+    assert {PARTS[fault] for fault in JUDGED} == set(READERS)
     assert all(JUDGED.values())
