@@ -11,7 +11,7 @@ from fairwind.studies.panels import interval_in_words, sentence
 
 from .baseline import MOST_RATIO, SOME_RATIO, Fault, Worse, verdict_of_fault
 from .measures import ALL_PLACES, BANDWIDTH, CONTROL, LIMIT, NUMBER, RTT, STANDARD
-from .steady import RECOVERIES, WITHIN_S, steady_cells
+from .steady import WITHIN_S, steady_cells
 
 IN_FULL = {
     "reno": "standard TCP",
@@ -91,7 +91,7 @@ def _where_steady(own: pl.DataFrame) -> str:
     if steady.height == own.height:
         return ""
     return (
-        f" In {steady.height} of these cells standard TCP recovers at least {RECOVERIES} times in "
+        f" In {steady.height} of these cells standard TCP recovers at least five times in "
         f"{WITHIN_S:.0f} s; there it is worse in {steady['is_worse'].sum()} and better in "
         f"{steady['is_better'].sum()}."
     )
