@@ -92,7 +92,8 @@ def send(bits_per_second: float, end: threading.Event, span: tuple[float, float]
         while not end.is_set() and due < last:
             with suppress(OSError):  # a full queue says so
                 sender.sendto(bytes(PAYLOAD), (THERE, 9))
-            due += interval
+            # Who was held up, as while programs are loaded, does not send in a burst what was due.
+            due = max(due + interval, time.monotonic() - interval)
             time.sleep(max(0.0, due - time.monotonic()))
 
 
