@@ -36,7 +36,7 @@ def main() -> int:
     make_device(wanted["queue"], wanted.get("child"), wanted.get("transmit_queues", 1))
     end = threading.Event()
     duration = wanted.get("duration", 2.0)
-    span = (duration / 4, duration / 2) if wanted.get("is_between") else None
+    span = (duration / 4, duration / 2) if wanted.get("is_between") else (0.0, math.inf)
     sender = threading.Thread(target=send, args=(wanted["rate"], end, span), daemon=True)
     sender.start()
     try:
@@ -77,13 +77,10 @@ def make_device(queue: str, child: str | None, transmit_queues: int) -> None:
         subprocess.run(shlex.split(command), check=True)
 
 
-def send(bits_per_second: float, end: threading.Event, span: tuple[float, float] | None) -> None:
-    """Send datagrams evenly at this rate, headers included, until the end or from here to there."""
-    begin = time.monotonic()
-    last = math.inf
-    if span is not None:
-        last = begin + span[1]
-        time.sleep(span[0])
+def send(bits_per_second: float, end: threading.Event, span: tuple[float, float]) -> None:
+    """Send datagrams evenly at this rate, headers included, from here to there or until the end."""
+    last = time.monotonic() + span[1]
+    time.sleep(span[0])
     interval = (PAYLOAD + 42) * 8 / bits_per_second
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         # The socket's own buffer must not hold back what the queue shall drop.
