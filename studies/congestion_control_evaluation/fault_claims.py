@@ -38,8 +38,8 @@ def fault_claim(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cl
             f"Holds: worse in more than {MOST_RATIO:.0%} of the cells, better in at "
             f"most {SOME_RATIO:.0%}; for some: worse in more than {SOME_RATIO:.0%}, and in more "
             f"than it is better. Fails: at most {SOME_RATIO:.0%} may be worse by their interval, "
-            f"or more than {SOME_RATIO:.0%} are better, and as many as may be worse; undecided: else, "
-            "and without a second seed."
+            f"or more than {SOME_RATIO:.0%} are better, and as many as may be worse; undecided: "
+            "else, and without a second seed."
         ),
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
         evidence=fault_in_words(own, fault)
